@@ -1,0 +1,90 @@
+/*
+ * The one reader of JSON text: strict, one pass, no tree.
+ *
+ * Every JSON text that comes from outside passes here first.  It takes RFC 8259
+ * and nothing else, and refuses what parsers are known to read in two ways: a
+ * byte order mark, bad UTF-8, NUL and \u0000, lone surrogates, a name twice in
+ * one object, more than CC_JSON_DEPTH levels, anything but white space behind
+ * the value.  Its cost is linear in the length; a wide object needs a table,
+ * which the reader keeps and uses again, so that nothing is allocated per node.
+ *
+ * It is a pull reader: the caller asks for the next token and thereby walks the
+ * text the way its own grammar goes.  A shape check written as such a walk costs
+ * one pass in all.  A text is proven valid only when CC_JSON_END was returned.
+ */
+
+#ifndef CC_JSON_H
+#define CC_JSON_H
+
+#include "core.h"
+
+
+#define CC_JSON_DEPTH  64
+
+typedef enum {
+    CC_JSON_ERROR = 0,          /* for good; reader->error says why */
+    CC_JSON_END,                /* the text was valid and is finished */
+    CC_JSON_OBJECT,             /* { */
+    CC_JSON_OBJECT_END,         /* } */
+    CC_JSON_ARRAY,              /* [ */
+    CC_JSON_ARRAY_END,          /* ] */
+    CC_JSON_NAME,               /* a member's name; its value comes next */
+    CC_JSON_STRING,
+    CC_JSON_NUMBER,
+    CC_JSON_TRUE,
+    CC_JSON_FALSE,
+    CC_JSON_NULL
+} cc_json_type_e;
+
+
+typedef struct {
+    cc_json_type_e  type;
+    unsigned        escaped;    /* a name or string with a backslash in it */
+    cc_str_t        raw;        /* as written; names and strings without quotes */
+} cc_json_token_t;
+
+
+typedef struct cc_json_s  cc_json_t;
+
+
+/*
+ * A reader, to be used for any number of texts one after the other.  The seed,
+ * best a random one, keeps a sender from choosing names that collide in the
+ * table.  NULL without memory.
+ */
+cc_json_t *cc_json_create(uint64_t seed);
+void cc_json_destroy(cc_json_t *json);
+
+/* begins a text, which must outlive the reading */
+void cc_json_open(cc_json_t *json, cc_str_t text);
+
+/*
+ * The next token.  After CC_JSON_ERROR and CC_JSON_END the same again.
+ * token->raw points into the text.
+ */
+CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json, cc_json_token_t *token);
+
+/*
+ * Reads to the end of the value that `token` began; a scalar is at its end
+ * already.  *raw, if not NULL, becomes the whole value as it was written.
+ * Returns -1 on an error in the text.
+ */
+CC_MUST_USE int cc_json_skip(cc_json_t *json, const cc_json_token_t *token,
+    cc_str_t *raw);
+
+/* why the text was refused: a constant, "no JSON: …"; and at which byte */
+const char *cc_json_error(const cc_json_t *json);
+size_t cc_json_offset(const cc_json_t *json);
+
+/* 1 if a name or string token spells this NUL-terminated ASCII text */
+int cc_json_is(const cc_json_token_t *token, const char *text);
+
+/*
+ * A name or string with its escapes undone.  Without escapes *out points into
+ * the text and buf is not touched.  Returns -1 if it does not fit size bytes.
+ */
+CC_MUST_USE int cc_json_decode(const cc_json_token_t *token, cc_str_t *out,
+    unsigned char *buf, size_t size);
+
+
+#endif /* CC_JSON_H */
