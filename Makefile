@@ -1,0 +1,146 @@
+# Builds the nginx module and the daemon, and runs everything around them.
+# `make help` lists the targets.  Whatever is made lies in build/.
+#
+#   SANITIZE=1   the same with ASan and UBSan, in build/asan/
+#   CC=clang     any C11 compiler for the daemon and the unit tests
+#   OUT=DIR      another folder for what is built
+
+SHELL         := /bin/bash
+.SHELLFLAGS   := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+NAME          := ngx_http_coupon_callback_module
+
+OUT           ?= build$(if $(SANITIZE),/asan)
+NGINX         ?= $(firstword $(wildcard /usr/sbin/nginx) nginx)
+NGINX_SRC     ?= /usr/share/nginx/src
+
+prefix        ?= /usr/local
+MODULES_DIR   ?= $(shell $(NGINX) -V 2>&1 \
+                     | sed -n 's/.*--modules-path=\([^ ]*\).*/\1/p')
+UNIT_DIR      ?= $(prefix)/lib/systemd/system
+DOC_DIR       := $(prefix)/share/coupon-callback
+
+# Warnings are errors here: the daemon and the core have none.
+WARN          := -Wall -Wextra -Werror -Wstrict-prototypes -Wshadow
+CFLAGS        ?= -O2 -g
+HARDEN        := $(if $(SANITIZE),,-fstack-protector-strong -D_FORTIFY_SOURCE=2)
+SAN           := $(if $(SANITIZE),-fsanitize=address,undefined \
+                     -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+ALL_CFLAGS     = -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(HARDEN) $(SAN)
+
+CORE          := $(wildcard src/core/*.c)
+SETTLE        := $(wildcard src/settle/*.c)
+UNIT          := $(wildcard t/unit/*_test.c)
+HEADERS       := $(wildcard src/*/*.h)
+MODULE_SRC    := config $(NAME).c $(HEADERS) $(CORE) \
+                 $(wildcard src/ngx/*.c src/providers/*.c)
+
+CORE_OBJ      := $(CORE:%.c=$(OUT)/obj/%.o)
+SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
+UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
+
+CORE_LIBS     := -lcrypto -lxxhash
+SETTLE_LIBS   := -lhiredis -linih -lsqlite3 $(CORE_LIBS)
+
+.PHONY: all module settle unit deps demo run test test-sanitize lint install \
+        clean help
+
+
+all: $(if $(wildcard config),module) $(if $(wildcard src/settle/main.c),settle)
+
+module: build/$(NAME).so
+
+settle: $(OUT)/coupon-settle
+
+unit: $(UNIT_BIN)
+
+
+# --- the daemon and the unit tests: no nginx header in sight ---------------
+
+$(OUT)/coupon-settle: $(SETTLE_OBJ) $(CORE_OBJ)
+	$(CC) $(SAN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
+
+$(OUT)/t/%: $(OUT)/obj/t/unit/%.o $(CORE_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS) -lcjson
+
+# the core is compiled without -Isrc/settle, so that it cannot include from it
+$(OUT)/obj/src/core/%.o: src/core/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/core -c -o $@ $<
+
+$(OUT)/obj/src/settle/%.o: src/settle/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/core -c -o $@ $<
+
+$(OUT)/obj/t/unit/%.o: t/unit/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/core -c -o $@ $<
+
+.SECONDARY:
+-include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
+
+
+# --- the module, for the nginx of the distribution (package nginx-dev) ------
+
+build/$(NAME).so: $(MODULE_SRC) t/bin/build-module.sh
+	@NGINX_SRC=$(NGINX_SRC) t/bin/build-module.sh $@
+
+
+# --- what is made of them ---------------------------------------------------
+
+deps:
+	@t/bin/deps.sh build run test lint
+
+demo:
+	@t/bin/deps.sh build run
+	@$(MAKE) --no-print-directory all
+	@t/bin/demo.sh
+
+run:
+	@t/bin/deps.sh build run
+	@$(MAKE) --no-print-directory all
+	@t/bin/demo.sh --stay
+
+test:
+	@t/bin/deps.sh build run test
+	@$(MAKE) --no-print-directory all unit
+	@t/bin/prove.sh
+
+lint:
+	@t/bin/deps.sh build lint
+	@t/bin/lint.sh
+
+test-sanitize:
+	@t/bin/deps.sh build run test
+	@t/bin/test-sanitize.sh
+
+install: all
+	@test -n "$(MODULES_DIR)" || { echo "set MODULES_DIR"; exit 1; }
+	install -d $(DESTDIR)$(MODULES_DIR) $(DESTDIR)$(prefix)/sbin \
+	    $(DESTDIR)$(DOC_DIR) $(DESTDIR)$(UNIT_DIR)
+	install -m 644 build/$(NAME).so $(DESTDIR)$(MODULES_DIR)/
+	install -m 755 $(OUT)/coupon-settle $(DESTDIR)$(prefix)/sbin/
+	install -m 644 conf/nginx.conf conf/redis.conf conf/settle.ini \
+	    $(DESTDIR)$(DOC_DIR)/
+	sed 's|/usr/local/sbin|$(prefix)/sbin|' conf/coupon-settle.service \
+	    > $(DESTDIR)$(UNIT_DIR)/coupon-settle.service
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'make             build/$(NAME).so and build/coupon-settle'
+	@echo 'make module      only the nginx module'
+	@echo 'make settle      only the daemon'
+	@echo 'make deps        install what building and testing need (apt)'
+	@echo 'make demo        install, build, and show a callback on its way'
+	@echo 'make run         the servers of the demo, until Ctrl-C'
+	@echo 'make test        install, build, run all tests'
+	@echo 'make test-sanitize  the same under ASan and UBSan, nginx included'
+	@echo 'make lint        compilers, analysers, layers, style'
+	@echo 'make install     module, daemon, samples (DESTDIR, prefix,' \
+	                        'MODULES_DIR, UNIT_DIR)'
+	@echo 'make clean       remove build/'

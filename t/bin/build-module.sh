@@ -1,0 +1,54 @@
+#!/bin/bash
+# Builds the module as a dynamic module for the nginx of the distribution.
+#
+#   build-module.sh OUTPUT.so
+#
+# Debian's nginx-dev brings nginx's source tree and the very flags nginx was
+# configured with, so the module is binary compatible (--with-compat).  Nothing
+# outside OUTPUT's folder is written; nginx's own configure output is only shown
+# if it fails.
+#
+# NGINX_SRC   where nginx-dev put the sources    (/usr/share/nginx/src)
+# CC_OPT      more flags for the compiler
+
+set -eu
+
+output=$(realpath -m "$1")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+src=${NGINX_SRC:-/usr/share/nginx/src}
+objs=$(dirname "$output")/nginx-objs
+log=$objs.log
+name=$(basename "$output")
+
+if [ ! -r "$src/conf_flags" ]; then
+    echo "$src/conf_flags is missing: install nginx-dev (make deps)" >&2
+    exit 1
+fi
+
+run() {
+    "$@" >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+}
+
+echo "building $name (nginx $(sed -n 's/.*NGINX_VERSION *"\(.*\)"/\1/p' \
+    "$src/src/core/nginx.h"))"
+
+# nginx's Makefile does not know which of our headers a file includes
+rm -rf "$objs/addon"
+mkdir -p "$objs"
+: >"$log"
+
+# shellcheck source=/dev/null
+. "$src/conf_flags"
+cd "$src"
+
+cc_opt="-g -O2 -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2"
+cc_opt+=" -Wformat -Werror=format-security ${CC_OPT:-}"
+
+if [ ! -e "$objs/Makefile" ] || [ "$root/config" -nt "$objs/Makefile" ]; then
+    run ./configure "${NGX_CONF_FLAGS[@]}" --builddir="$objs" \
+        --add-dynamic-module="$root" --with-cc-opt="$cc_opt" \
+        --with-ld-opt="-Wl,-z,relro -Wl,-z,now -fPIC"
+fi
+
+run make -f "$objs/Makefile" modules
+cp "$objs/$name" "$output"

@@ -1,0 +1,156 @@
+#!/bin/bash
+# Installs what is missing, and says what and why.  Does nothing if all is there.
+#
+#   deps.sh build|run|test|lint ...
+#
+# Packages come from the machine's own apt sources (sudo unless root).  Debian
+# starts nginx and Redis as system services when it installs them; this script
+# asks it not to, by environment variables only, so nothing is left running.
+#
+# Test::Nginx is not in Debian 12.  If perl does not find it (cpanm installs it
+# too), the package of Debian unstable is unpacked into build/test-nginx; it is
+# plain perl, and the system is not touched.
+
+set -eu
+cd "$(dirname "$0")/../.."
+
+list() {
+    case "$1" in
+    build) cat <<'END'
+build-essential     C compiler and make
+nginx-dev           nginx sources and flags to build a module that fits
+libpcre2-dev        regular expressions (nginx)
+zlib1g-dev          gzip (nginx)
+libssl-dev          HMAC
+libhiredis-dev      Redis client
+libcjson-dev        JSON trees
+libxxhash-dev       digests of bodies
+libinih-dev         INI files (coupon-settle)
+libsqlite3-dev      SQLite (coupon-settle)
+END
+    ;;
+    run) cat <<'END'
+nginx               the web server itself
+redis-server        the inbox
+curl                sends callbacks
+openssl             signs callbacks
+procps              ps
+END
+    ;;
+    test) cat <<'END'
+perl                runs the tests
+libtest-base-perl       for Test::Nginx
+libtest-longstring-perl for Test::Nginx
+liblist-moreutils-perl  for Test::Nginx
+libtext-diff-perl       for Test::Nginx
+liburi-perl             for Test::Nginx
+libwww-perl             for Test::Nginx
+libhttp-message-perl    for Test::Nginx
+libipc-run-perl         for Test::Nginx
+libfilter-perl          for Test::Nginx
+sqlite3             looks into the ledger
+END
+    ;;
+    lint) cat <<'END'
+clang               second compiler
+clang-tidy          static analysis
+clang-format        layout
+cppcheck            static analysis
+shellcheck          checks the scripts
+END
+    ;;
+    *) echo "usage: $0 build|run|test|lint ..." >&2; exit 2 ;;
+    esac
+}
+
+
+installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        env "$@"
+    elif command -v sudo >/dev/null; then
+        sudo env "$@"
+    else
+        echo "neither root nor sudo: install the packages above by hand" >&2
+        exit 1
+    fi
+}
+
+
+install_missing() {
+    local name why missing=()
+
+    while read -r name why; do
+        installed "$name" && continue
+        [ ${#missing[@]} != 0 ] || echo "installing with apt:"
+        printf '  %-24s %s\n' "$name" "$why"
+        missing+=("$name")
+    done < <(for group in "$@"; do list "$group"; done)
+
+    [ ${#missing[@]} != 0 ] || return 0
+
+    mkdir -p build
+    as_root DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    # SYSTEMD_OFFLINE and RUNLEVEL: the services of the packages stay down
+    as_root DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 RUNLEVEL=1 \
+        apt-get install -y -qq --no-install-recommends \
+        -o Dpkg::Use-Pty=0 "${missing[@]}" >build/apt.log 2>&1 \
+        || { cat build/apt.log >&2; exit 1; }
+}
+
+
+# the mirror of the machine's own sources
+mirror() {
+    local url
+
+    url=$(cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list \
+              /etc/apt/sources.list.d/*.list 2>/dev/null \
+          | grep -v '^ *#' | grep -o 'https\?://[^ ]*/debian/*\( \|$\)' \
+          | head -n 1)
+    echo "${url:-http://deb.debian.org/debian}"
+}
+
+
+fetch_test_nginx() {
+    local dir=$PWD/build/apt key=/usr/share/keyrings/debian-archive-keyring.gpg
+    local target=build/test-nginx apt
+
+    if PERL5LIB=$target/usr/share/perl5 \
+        perl -MTest::Nginx::Socket -e 1 >/dev/null 2>&1
+    then
+        return 0
+    fi
+
+    echo "fetching Test::Nginx (libtest-nginx-perl of Debian unstable)" \
+         "into $target"
+    rm -rf "$target" "$dir"
+    mkdir -p "$target" "$dir/lists/partial" "$dir/cache/archives/partial"
+    [ -r "$key" ] && key="[signed-by=$key] " || key=
+    echo "deb $key$(mirror) sid main" >"$dir/sources.list"
+
+    apt=(apt-get -qq
+         -o Dir::Etc::SourceList="$dir/sources.list"
+         -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$dir/lists"
+         -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=)
+
+    (
+        "${apt[@]}" update
+        cd "$dir"
+        "${apt[@]}" download libtest-nginx-perl
+    ) >"$dir/log" 2>&1 || {
+        cat "$dir/log" >&2
+        echo "no Test::Nginx: try cpanm Test::Nginx" >&2
+        exit 1
+    }
+    dpkg -x "$dir"/libtest-nginx-perl_*.deb "$target"
+    rm -rf "$dir"
+}
+
+
+[ $# != 0 ] || { list usage; }
+install_missing "$@"
+case " $* " in *" test "*) fetch_test_nginx ;; esac
