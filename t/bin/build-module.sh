@@ -32,16 +32,16 @@ run() {
 echo "building $name (nginx $(sed -n 's/.*NGINX_VERSION *"\(.*\)"/\1/p' \
     "$src/src/core/nginx.h"))"
 
+mkdir -p "$objs/addon"
 # nginx's Makefile does not know which of our headers a file includes
-rm -rf "$objs/addon"
-mkdir -p "$objs"
+find "$objs/addon" -name '*.o' -delete
 : >"$log"
 
 # shellcheck source=/dev/null
 . "$src/conf_flags"
 cd "$src"
 
-cc_opt="-g -O2 -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2"
+cc_opt="-O2 -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2"
 cc_opt+=" -Wformat -Werror=format-security ${CC_OPT:-}"
 
 if [ ! -e "$objs/Makefile" ] || [ "$root/config" -nt "$objs/Makefile" ]; then
