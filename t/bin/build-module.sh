@@ -32,9 +32,7 @@ run() {
 echo "building $name (nginx $(sed -n 's/.*NGINX_VERSION *"\(.*\)"/\1/p' \
     "$src/src/core/nginx.h"))"
 
-mkdir -p "$objs/addon"
-# nginx's Makefile does not know which of our headers a file includes
-find "$objs/addon" -name '*.o' -delete
+mkdir -p "$objs"
 : >"$log"
 
 # shellcheck source=/dev/null
@@ -50,5 +48,7 @@ if [ ! -e "$objs/Makefile" ] || [ "$root/config" -nt "$objs/Makefile" ]; then
         --with-ld-opt="-Wl,-z,relro -Wl,-z,now -fPIC"
 fi
 
+# nginx's Makefile does not know which of our headers a file includes
+find "$objs/addon" -name '*.o' -delete
 run make -f "$objs/Makefile" modules
 cp "$objs/$name" "$output"
