@@ -64,14 +64,15 @@ typedef struct {
 typedef enum {
     CC_ENVELOPE_OK = 0,
     CC_ENVELOPE_REFUSED,        /* envelope->reason says why */
-    CC_ENVELOPE_STOPPED         /* the sink asked for it */
+    CC_ENVELOPE_STOPPED,        /* the sink asked for it */
+    CC_ENVELOPE_NO_MEMORY       /* says nothing about the text */
 } cc_envelope_status_e;
 
 typedef struct {
     unsigned char  id[CC_ID_MAX];
     size_t         id_len;      /* 0 while the batch id is not known */
     unsigned       count;
-    const char    *reason;      /* a constant sentence without data of the body */
+    const char    *reason;      /* constant, without data of the body */
     size_t         offset;      /* the byte at which it was refused */
 } cc_envelope_t;
 

@@ -8,9 +8,9 @@
  * the value.  Its cost is linear in the length; a wide object needs a table,
  * which the reader keeps and uses again, so that nothing is allocated per node.
  *
- * It is a pull reader: the caller asks for the next token and thereby walks the
- * text the way its own grammar goes.  A shape check written as such a walk costs
- * one pass in all.  A text is proven valid only when CC_JSON_END was returned.
+ * It is a pull reader: the caller asks for the next token and thereby walks
+ * the text the way its own grammar goes.  A shape check written as such a walk
+ * costs one pass in all.  A text is proven valid only at CC_JSON_END.
  */
 
 #ifndef CC_JSON_H
@@ -40,7 +40,7 @@ typedef enum {
 typedef struct {
     cc_json_type_e  type;
     unsigned        escaped;    /* a name or string with a backslash in it */
-    cc_str_t        raw;        /* as written; names and strings without quotes */
+    cc_str_t        raw;        /* as written; strings without quotes */
 } cc_json_token_t;
 
 
@@ -62,7 +62,8 @@ void cc_json_open(cc_json_t *json, cc_str_t text);
  * The next token.  After CC_JSON_ERROR and CC_JSON_END the same again.
  * token->raw points into the text.
  */
-CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json, cc_json_token_t *token);
+CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json,
+    cc_json_token_t *token);
 
 /*
  * Reads to the end of the value that `token` began; a scalar is at its end
@@ -72,7 +73,13 @@ CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json, cc_json_token_t *token)
 CC_MUST_USE int cc_json_skip(cc_json_t *json, const cc_json_token_t *token,
     cc_str_t *raw);
 
-/* why the text was refused: a constant, "no JSON: …"; and at which byte */
+/* the cc_json_error() that says nothing about the text */
+extern const char  cc_json_no_memory[];
+
+/*
+ * Why the text was refused: a constant, "no JSON: …" where it breaks RFC 8259,
+ * "JSON refused: …" where it breaks our stricter rule; and at which byte.
+ */
 const char *cc_json_error(const cc_json_t *json);
 size_t cc_json_offset(const cc_json_t *json);
 

@@ -60,7 +60,7 @@ cc_money_t cc_money_negate(cc_money_t m);
 
 /*
  * *sum = a + b, exact, at the larger scale.  Returns -1, with *sum untouched,
- * where it would not fit 36 digits.
+ * where it would not fit 30 digits, which leaves any two values comparable.
  */
 CC_MUST_USE int cc_money_add(cc_money_t *sum, cc_money_t a, cc_money_t b);
 

@@ -39,8 +39,8 @@ typedef enum {
 typedef struct {
     cc_state_e    state;
     unsigned      generation;
-    unsigned      credited;          /* this generation has a final_credit … */
-    cc_money_t    credit;            /* … of this amount */
+    unsigned      credited;          /* this generation has a final_credit */
+    cc_money_t    credit;            /* of this amount */
     const char   *doubt;             /* NULL, or why money is held */
     unsigned      confirmed;         /* the present final was confirmed */
 } cc_settled_t;
@@ -49,7 +49,7 @@ typedef struct {
     cc_seen_e     seen;
     unsigned      has_real_win;
     cc_money_t    real_win;
-    unsigned      authoritative;     /* the provider's API or a person says so */
+    unsigned      authoritative;     /* the API or a person says so */
 } cc_snapshot_t;
 
 typedef struct {
@@ -59,9 +59,9 @@ typedef struct {
 } cc_operation_t;
 
 typedef struct {
-    cc_settled_t    next;            /* next.doubt is a constant or stored.doubt */
-    unsigned        adopt;           /* the snapshot's status and real_win become
-                                        the coupon's; bets are always taken */
+    cc_settled_t    next;            /* its doubt: a constant or stored.doubt */
+    unsigned        adopt;           /* status and real_win of the snapshot
+                                        become the coupon's; bets always do */
     cc_operation_t  operations[2];   /* in this order */
     unsigned        noperations;
 } cc_settlement_t;
