@@ -1,0 +1,451 @@
+package CouponTest;
+
+# The harness of the tests that need servers.
+#
+#   use CouponTest;
+#
+#   my $redis  = start_redis();
+#   my $nginx  = start_nginx(server => 'location = /cb { ... }');
+#   my $settle = start_settle(redis => $redis);
+#   my $answer = post($nginx, '/cb', $body, secret => 's3cret');
+#   ok +(wait_for { $redis->cmd('XLEN', '{coupons}:inbox') == 0 }), 'settled';
+#   done_testing;
+#
+# Every server runs in the foreground of its own process group, on 127.0.0.1
+# and a free port, in a temporary folder.  At the end they are stopped, and the
+# test fails if an nginx log holds [alert] or [emerg] (allow_log), or if a
+# sanitizer wrote a report.  A failed test leaves its folder and says where.
+#
+# Environment (set by t/bin/test-sanitize.sh):
+#   COUPON_BUILD    folder of coupon-settle                   (build)
+#   COUPON_NGINX    nginx binary                               (nginx)
+#   COUPON_MODULE   module to load; empty if it is linked in
+#   COUPON_REPORTS  where sanitizers leave their reports
+#
+# Further files: CouponHTTP (post, get), CouponRedis (cmd), CouponProcess, and
+# CouponNginx for data-driven tests (Test::Nginx).
+
+use strict;
+use warnings;
+
+use Cwd 'abs_path';
+use Digest::MD5 'md5_hex';
+use Digest::SHA 'hmac_sha256_hex';
+use Exporter 'import';
+use File::Basename qw(basename dirname);
+use File::Path 'remove_tree';
+use File::Temp ();
+use IO::Socket::INET;
+use Test::More ();
+use Time::HiRes 'sleep';
+
+use CouponHTTP;
+use CouponProcess;
+use CouponRedis;
+
+our @EXPORT = (qw(
+    workdir free_port wait_for write_file read_file allow_log
+    start_redis start_nginx start_settle
+    settle_config settle_command ledger
+    sign callback inbox_add
+), @CouponHTTP::EXPORT);
+
+my $root    = dirname(dirname(dirname(abs_path(__FILE__))));
+my $build   = $ENV{COUPON_BUILD} || "$root/build";
+my $nginx   = $ENV{COUPON_NGINX} || (grep { -x } '/usr/sbin/nginx')[0] || 'nginx';
+my $module  = $ENV{COUPON_MODULE}
+              // "$root/build/ngx_http_coupon_callback_module.so";
+my $reports = $ENV{COUPON_REPORTS};
+
+my $dir;                # the temporary folder
+my @nginx;              # every nginx that was started
+my @allowed;            # patterns of log lines that are meant to be there
+my %number;             # of servers by kind, for the names of their folders
+
+
+# --- the ground -------------------------------------------------------------
+
+# What is under test: the nginx binary, and the module to load ('' if built in).
+sub nginx  { return $nginx }
+sub module { return $module }
+
+
+# The temporary folder of this test.
+sub workdir
+{
+    return $dir //= File::Temp::tempdir('coupon-XXXXXX', TMPDIR => 1);
+}
+
+
+# A TCP port on 127.0.0.1 that is free now.  Below the range that the kernel
+# hands out to clients, so that only another test could take it.
+sub free_port
+{
+    for (1 .. 200) {
+        my $port = 10000 + int rand 22000;
+        my $socket = IO::Socket::INET->new(LocalAddr => '127.0.0.1',
+            LocalPort => $port, Listen => 1) or next;
+        close $socket;
+        return $port;
+    }
+
+    die "no free port";
+}
+
+
+# wait_for { condition } [seconds]: polls until the condition holds and returns
+# its value, or a false value after the deadline (15 s).
+sub wait_for (&;$)
+{
+    my ($condition, $seconds) = @_;
+    my $deadline = Time::HiRes::time() + ($seconds // 15);
+    my $value;
+
+    until ($value = $condition->()) {
+        return $value if Time::HiRes::time() > $deadline;
+        sleep 0.02;
+    }
+
+    return $value;
+}
+
+
+sub write_file
+{
+    my ($path, $text) = @_;
+
+    open my $file, '>', $path or die "$path: $!";
+    print {$file} $text;
+    close $file or die "$path: $!";
+    return $path;
+}
+
+
+sub read_file
+{
+    my ($path) = @_;
+
+    open my $file, '<', $path or return '';
+    local $/;
+    return scalar <$file> // '';
+}
+
+
+# Lines of nginx logs that match are no failure of this test.
+sub allow_log
+{
+    push @allowed, @_;
+}
+
+
+# --- servers ----------------------------------------------------------------
+
+sub server_dir
+{
+    my ($kind) = @_;
+    my $path = workdir() . '/' . $kind . ++$number{$kind};
+
+    mkdir $path or die "$path: $!";
+    return $path;
+}
+
+
+# The environment that makes a sanitizer write its reports where we look.
+sub sanitizer_env
+{
+    return unless $reports;
+
+    my $path = "log_path=$reports/" . basename($0);
+    return (
+        ASAN_OPTIONS  => join(':', $path, $ENV{ASAN_OPTIONS} // ()),
+        UBSAN_OPTIONS => join(':', $path, $ENV{UBSAN_OPTIONS} // ()),
+    );
+}
+
+
+# A private Redis; %conf adds to or replaces its settings.
+#   start_redis(appendfsync => 'everysec', requirepass => 'x')
+# A CouponRedis: port, cmd(...), and all of CouponProcess; restart() comes back
+# on the same port and files.
+sub start_redis
+{
+    my (%conf) = @_;
+    my $path = server_dir('redis');
+
+    %conf = (
+        bind => '127.0.0.1', port => free_port(), dir => $path,
+        appendonly => 'yes', appendfsync => 'always', save => '""',
+        %conf,
+    );
+    write_file("$path/redis.conf",
+               join '', map { "$_ $conf{$_}\n" } sort keys %conf);
+
+    my $redis = CouponRedis->new(
+        name => 'redis', dir => $path, log => "$path/log",
+        command => ['redis-server', "$path/redis.conf"],
+        port => $conf{port}, password => $conf{requirepass},
+    );
+    $redis->restart;
+    return $redis;
+}
+
+
+# nginx with the module.  Options, all of them text or numbers:
+#   server, http, main   what to add to that block
+#   workers              number of workers (1)
+#   level                level of the error log (info)
+# A CouponProcess with {port}, {dir}, {error_log}, {access_log}; reload(%opts)
+# writes the configuration anew and sends HUP.
+sub start_nginx
+{
+    my (%options) = @_;
+    my $path = server_dir('nginx');
+
+    my $self = CouponProcess->new(
+        name => 'nginx', dir => $path, log => "$path/stderr",
+        command => [$nginx, '-p', "$path/", '-e', "$path/error.log",
+                    '-c', "$path/nginx.conf"],
+        env => { sanitizer_env() }, quit => 'QUIT',
+        port => free_port(), error_log => "$path/error.log",
+        access_log => "$path/access.log", configure => \&nginx_conf,
+    );
+    write_file("$path/nginx.conf", nginx_conf($self, %options));
+    $self->start;
+    push @nginx, $self;
+
+    wait_for { port_open($self->{port}) || !$self->alive }
+        and $self->alive
+        or die "nginx does not start: " . read_file("$path/error.log")
+               . read_file("$path/stderr");
+    return $self;
+}
+
+
+sub nginx_conf
+{
+    my ($self, %options) = @_;
+    my $load = $module ? "load_module $module;" : '';
+    my $user = $> == 0 ? 'user root;' : '';
+    my ($path, $port) = @$self{qw(dir port)};
+    my $temp = join '', map { "    ${_}_temp_path $path/$_;\n" }
+                        qw(client_body proxy fastcgi uwsgi scgi);
+
+    return <<"END";
+$load
+$user
+daemon off;
+pid $path/nginx.pid;
+worker_processes @{[ $options{workers} // 1 ]};
+error_log $path/error.log @{[ $options{level} // 'info' ]};
+@{[ $options{main} // '' ]}
+events {
+    worker_connections 2048;
+}
+http {
+    access_log $path/access.log;
+$temp
+@{[ $options{http} // '' ]}
+    server {
+        listen 127.0.0.1:$port backlog=1024;
+        client_max_body_size 32m;
+@{[ $options{server} // '' ]}
+    }
+}
+END
+}
+
+
+sub port_open
+{
+    my ($port) = @_;
+
+    return IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port);
+}
+
+
+# Writes settle.ini and returns its path.  Options:
+#   redis     what start_redis() returned
+#   url       of Redis instead
+#   store     URL of the store (sqlite: in the test's folder)
+#   NAME      { option => value } of a section, adding to or replacing
+sub settle_config
+{
+    my (%options) = @_;
+    my $path = server_dir('settle');
+    my $url = delete $options{url};
+    my $redis = delete $options{redis};
+    my %ini = (
+        redis => { url => $url // "redis://127.0.0.1:$redis->{port}/0" },
+        store => { url => delete $options{store} // "sqlite:$path/coupons.db" },
+        sportapi => { final_statuses => '2 3 4', recalculation_status => 15 },
+    );
+
+    for my $section (keys %options) {
+        $ini{$section} = { %{ $ini{$section} // {} }, %{ $options{$section} } };
+    }
+
+    my $text = '';
+    for my $section (sort keys %ini) {
+        my $values = $ini{$section};
+        $text .= "[$section]\n";
+        $text .= "$_ = $values->{$_}\n"
+            for grep { defined $values->{$_} } sort keys %$values;
+    }
+
+    return write_file("$path/settle.ini", $text);
+}
+
+
+# coupon-settle run, with the options of settle_config() or config => PATH.
+# A CouponProcess with {config} and {log}.
+sub start_settle
+{
+    my (%options) = @_;
+    my $config = delete $options{config} // settle_config(%options);
+    my $path = dirname($config);
+
+    my $self = CouponProcess->new(
+        name => 'coupon-settle', dir => $path, log => "$path/log",
+        command => ["$build/coupon-settle", 'run', '-c', $config],
+        env => { sanitizer_env() }, config => $config,
+    );
+    return $self->start;
+}
+
+
+# One command of coupon-settle, waited for: ($exit_status, $stdout, $stderr).
+#   settle_command($config, 'show', '000000000272')
+# Without configuration (undef) no -c is given.
+sub settle_command
+{
+    my ($config, @arguments) = @_;
+    my ($out, $err) = map { workdir() . "/command.$_" } qw(out err);
+    my $process = CouponProcess->new(
+        name => "coupon-settle @arguments", dir => workdir(),
+        log => $err, out => $out, env => { sanitizer_env() },
+        command => ["$build/coupon-settle", @arguments,
+                    defined $config ? ('-c', $config) : ()],
+    );
+
+    unlink $out, $err;
+    $process->start;
+    my $status = $process->wait(60);
+    return ($status, read_file($out), read_file($err));
+}
+
+
+# Rows of a query on the ledger of a configuration; each an array of columns.
+sub ledger
+{
+    my ($config, $query) = @_;
+    my ($database) = read_file($config) =~ /^url = sqlite:(.+)$/m;
+
+    # the daemon may not have made the tables yet
+    return unless -s $database;
+    open my $rows, '-|', 'sqlite3', '-readonly', '-separator', "\x1f",
+        '-cmd', '.timeout 5000', $database, $query or die "sqlite3: $!";
+    chomp(my @rows = <$rows>);
+    close $rows;
+    return map { [ split /\x1f/, $_, -1 ] } @rows;
+}
+
+
+# --- callbacks --------------------------------------------------------------
+
+sub sign
+{
+    my ($body, $secret) = @_;
+
+    return hmac_sha256_hex($body, $secret);
+}
+
+
+# The body of a callback:
+#   callback('batch-1', { code => '007', status => 2, real_win => '12.50',
+#                         events => { 98123 => 2 } }, ...)
+# real_win is put in as it is, so that '"12.50"' makes a string and '1e2' stays.
+sub callback
+{
+    my ($id, @coupons) = @_;
+    my @texts;
+
+    for my $c (@coupons) {
+        my $events = $c->{events} // { "$c->{code}-1" => $c->{status} };
+        push @texts, sprintf '{"coupon_code":"%s","status":%s%s,'
+            . '"events_data":[%s]}', $c->{code}, $c->{status},
+            defined $c->{real_win} ? ",\"real_win\":$c->{real_win}" : '',
+            join ',', map { qq({"uuid":"$_","status":$events->{$_}}) }
+                      sort keys %$events;
+    }
+
+    return sprintf '{"batchId":"%s","couponCount":%d,"coupons":[%s]}',
+        $id, scalar @texts, join ',', @texts;
+}
+
+
+# Puts a body into the inbox as the module would, and returns the entry's id.
+# %fields replaces or, with undef, leaves out a field.  The digest is no XXH3:
+# to the daemon it is 32 hex digits that tell bodies apart.
+sub inbox_add
+{
+    my ($redis, $body, %fields) = @_;
+    my ($id) = $body =~ /"batchId":"([^"]*)"/;
+    my $count = () = $body =~ /"coupon_code"/g;
+
+    %fields = (
+        source => 'sportapi', id => $id // '', count => $count,
+        digest => md5_hex($body), received => int(1000 * Time::HiRes::time()),
+        body => $body, %fields,
+    );
+    delete @fields{ grep { !defined $fields{$_} } keys %fields };
+    return $redis->cmd('XADD', '{coupons}:inbox', '*', %fields);
+}
+
+
+# --- the end ----------------------------------------------------------------
+
+# What the logs and the sanitizers complain about.
+sub complaints
+{
+    my @found;
+
+    for my $server (@nginx) {
+        for my $line (split /\n/, read_file($server->{error_log})) {
+            next unless $line =~ /\[(?:alert|emerg)\]|Sanitizer/;
+            push @found, $line unless grep { $line =~ $_ } @allowed;
+        }
+    }
+
+    if ($reports) {
+        push @found, map { "$_:\n" . read_file($_) }
+                     glob("$reports/" . basename($0) . '.*');
+    }
+
+    return @found;
+}
+
+
+END {
+    my $status = $?;
+
+    CouponProcess->stop_all;
+
+    if (my @found = complaints()) {
+        Test::More::diag("a server complains:");
+        Test::More::diag($_) for @found;
+        $status ||= 1;
+    }
+
+    if (defined $dir) {
+        if ($status == 0 && Test::More->builder->is_passing) {
+            remove_tree($dir);
+        } else {
+            Test::More::diag("the servers' files are kept in $dir");
+        }
+    }
+
+    $? = $status;
+}
+
+
+1;
