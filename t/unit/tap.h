@@ -70,14 +70,31 @@ diag_bytes(const char *label, cc_str_t s)
 }
 
 
-static int TAP_UNUSED
+/* a name is one line without a directive, whatever a test puts into it */
+static int TAP_UNUSED __attribute__((format(printf, 3, 0)))
 tap_line(int passed, int line, const char *format, va_list args)
 {
+    char           name[200];
+    unsigned char  c;
+    size_t         i;
+
     tap_tests++;
     tap_failed += passed ? 0 : 1;
 
+    (void) vsnprintf(name, sizeof(name), format, args);
     (void) printf("%sok %u - ", passed ? "" : "not ", tap_tests);
-    (void) vprintf(format, args);
+
+    for (i = 0; name[i]; i++) {
+        c = (unsigned char) name[i];
+
+        if (c >= 0x20 && c < 0x7f && c != '#' && c != '\\') {
+            (void) putchar(c);
+
+        } else {
+            (void) printf("\\x%02x", c);
+        }
+    }
+
     (void) putchar('\n');
 
     if (!passed) {
