@@ -4,6 +4,7 @@
 #   SANITIZE=1   the same with ASan and UBSan, in build/asan/
 #   CC=clang     any C11 compiler for the daemon and the unit tests
 #   OUT=DIR      another folder for what is built
+#   V=1          show the commands
 
 SHELL         := /bin/bash
 .SHELLFLAGS   := -eu -o pipefail -c
@@ -25,10 +26,13 @@ DOC_DIR       := $(prefix)/share/coupon-callback
 # Warnings are errors here: the daemon and the core have none.
 WARN          := -Wall -Wextra -Werror -Wstrict-prototypes -Wshadow
 CFLAGS        ?= -O2 -g
-HARDEN        := $(if $(SANITIZE),,-fstack-protector-strong -D_FORTIFY_SOURCE=2)
-SAN           := $(if $(SANITIZE),-fsanitize=address,undefined \
-                     -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-ALL_CFLAGS     = -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(HARDEN) $(SAN)
+ifdef SANITIZE
+HARDEN        := -fsanitize=address,undefined -fno-omit-frame-pointer \
+                 -fno-sanitize-recover=undefined
+else
+HARDEN        := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+endif
+ALL_CFLAGS     = -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(HARDEN)
 
 CORE          := $(wildcard src/core/*.c)
 SETTLE        := $(wildcard src/settle/*.c)
@@ -43,6 +47,9 @@ UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
 
 CORE_LIBS     := -lcrypto -lxxhash
 SETTLE_LIBS   := -lhiredis -linih -lsqlite3 $(CORE_LIBS)
+
+Q             := $(if $(V),,@)
+say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
 
 .PHONY: all module settle unit deps demo run test test-sanitize lint install \
         clean help
@@ -60,24 +67,29 @@ unit: $(UNIT_BIN)
 # --- the daemon and the unit tests: no nginx header in sight ---------------
 
 $(OUT)/coupon-settle: $(SETTLE_OBJ) $(CORE_OBJ)
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
+	$(call say,link,$@)
+	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
 
 $(OUT)/t/%: $(OUT)/obj/t/unit/%.o $(CORE_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS) -lcjson
+	$(call say,link,$@)
+	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS) -lcjson
 
 # the core is compiled without -Isrc/settle, so that it cannot include from it
 $(OUT)/obj/src/core/%.o: src/core/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/core -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/core -c -o $@ $<
 
 $(OUT)/obj/src/settle/%.o: src/settle/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/core -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/core -c -o $@ $<
 
 $(OUT)/obj/t/unit/%.o: t/unit/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/core -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/core -c -o $@ $<
 
 .SECONDARY:
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
