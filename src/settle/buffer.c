@@ -1,0 +1,181 @@
+/*
+ * Growing buffers and escaped text; see buffer.h.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "buffer.h"
+
+
+static void cs_buffer_reserve(cs_buffer_t *buffer, size_t len);
+static void cs_no_memory(void) __attribute__((noreturn));
+
+
+void *
+cs_alloc(size_t size)
+{
+    void  *p;
+
+    p = calloc(1, size ? size : 1);
+    if (p == NULL) {
+        cs_no_memory();
+    }
+
+    return p;
+}
+
+
+char *
+cs_copy(const char *text)
+{
+    char  *copy;
+
+    copy = strdup(text);
+    if (copy == NULL) {
+        cs_no_memory();
+    }
+
+    return copy;
+}
+
+
+void
+cs_buffer_add(cs_buffer_t *buffer, cc_str_t bytes)
+{
+    if (bytes.len == 0) {
+        return;
+    }
+
+    cs_buffer_reserve(buffer, bytes.len);
+
+    memcpy(buffer->data + buffer->len, bytes.data, bytes.len);
+    buffer->len += bytes.len;
+}
+
+
+void
+cs_buffer_text(cs_buffer_t *buffer, const char *text)
+{
+    cs_buffer_add(buffer, cs_str_of(text));
+}
+
+
+void
+cs_buffer_format(cs_buffer_t *buffer, const char *format, ...)
+{
+    int      n;
+    va_list  args;
+
+    va_start(args, format);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+
+    if (n < 0) {
+        return;
+    }
+
+    /* vsnprintf() writes a NUL, which does not count */
+
+    cs_buffer_reserve(buffer, (size_t) n + 1);
+
+    va_start(args, format);
+    (void) vsnprintf((char *) buffer->data + buffer->len, (size_t) n + 1,
+                     format, args);
+    va_end(args);
+
+    buffer->len += (size_t) n;
+}
+
+
+void
+cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes)
+{
+    size_t         i;
+    unsigned char  ch;
+
+    for (i = 0; i < bytes.len; i++) {
+
+        ch = bytes.data[i];
+
+        if (ch < 0x20 || ch >= 0x7f) {
+            cs_buffer_format(buffer, "\\x%02x", ch);
+
+        } else {
+            cs_buffer_format(buffer, ch == '"' || ch == '\\' ? "\\%c" : "%c",
+                             ch);
+        }
+    }
+}
+
+
+void
+cs_buffer_free(cs_buffer_t *buffer)
+{
+    free(buffer->data);
+    memset(buffer, 0, sizeof(cs_buffer_t));
+}
+
+
+void
+cs_print(cc_str_t bytes)
+{
+    cs_buffer_t  buffer;
+
+    memset(&buffer, 0, sizeof(cs_buffer_t));
+
+    cs_buffer_escape(&buffer, bytes);
+    (void) fwrite(buffer.data, 1, buffer.len, stdout);
+
+    cs_buffer_free(&buffer);
+}
+
+
+cc_str_t
+cs_str_of(const char *text)
+{
+    cc_str_t  s;
+
+    s.data = (const unsigned char *) text;
+    s.len = strlen(text);
+
+    return s;
+}
+
+
+static void
+cs_buffer_reserve(cs_buffer_t *buffer, size_t len)
+{
+    size_t          size;
+    unsigned char  *data;
+
+    if (buffer->size - buffer->len >= len) {
+        return;
+    }
+
+    size = buffer->size ? buffer->size : 256;
+
+    while (size - buffer->len < len) {
+        size *= 2;
+    }
+
+    data = realloc(buffer->data, size);
+    if (data == NULL) {
+        cs_no_memory();
+    }
+
+    buffer->data = data;
+    buffer->size = size;
+}
+
+
+static void
+cs_no_memory(void)
+{
+    static const char  line[] = "level=error msg=\"out of memory\"\n";
+
+    (void) !write(STDERR_FILENO, line, sizeof(line) - 1);
+    _exit(1);
+}

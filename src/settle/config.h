@@ -1,0 +1,49 @@
+/*
+ * The configuration file (INI), read once and then constant.
+ *
+ * Every option stands in one table in config.c and is described in the README
+ * and in conf/settle.ini.  What is unknown, said twice, missing or contradictory
+ * is an error that names file and line: a mistyped option of a program that pays
+ * money out must not be passed over.
+ */
+
+#ifndef CS_CONFIG_H
+#define CS_CONFIG_H
+
+#include "redis.h"
+
+
+#define CS_STATUSES_MAX  64
+
+typedef struct {
+    int64_t    codes[CS_STATUSES_MAX];
+    unsigned   n;
+} cs_statuses_t;
+
+typedef struct {
+    cs_redis_conf_t   redis;
+    char             *password_file;
+    char             *prefix;
+    char             *group;
+    char             *consumer;
+    int64_t           claim_after;           /* ms */
+
+    char             *store_path;            /* of the SQLite file */
+
+    cs_statuses_t     final_statuses;
+    int64_t           recalculation_status;
+
+    char             *inbox;                 /* keys, made of the prefix */
+    char             *rejected;
+} cs_conf_t;
+
+
+/*
+ * Reads the file.  Returns -1 after it has put one sentence into error[size].
+ * The strings live until the process ends.
+ */
+CC_MUST_USE int cs_conf_read(cs_conf_t *conf, const char *path, char *error,
+    size_t size);
+
+
+#endif /* CS_CONFIG_H */

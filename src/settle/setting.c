@@ -1,0 +1,122 @@
+/*
+ * The kinds of values in the configuration file; see setting.h.
+ */
+
+#include <stdlib.h>
+
+#include "buffer.h"
+#include "config.h"
+#include "money.h"
+#include "setting.h"
+
+
+const char *
+cs_set_redis(void *field, const char *value)
+{
+    return cs_redis_url(field, value);
+}
+
+
+const char *
+cs_set_text(void *field, const char *value)
+{
+    if (value[0] == '\0') {
+        return "is empty";
+    }
+
+    *(char **) field = cs_copy(value);
+
+    return NULL;
+}
+
+
+const char *
+cs_set_duration(void *field, const char *value)
+{
+    size_t              i;
+    int64_t             n;
+    static const char   units[] = "smh";
+    static const int    ms[] = { 1000, 60 * 1000, 60 * 60 * 1000 };
+
+    n = 0;
+
+    for (i = 0; i < 7 && value[i] >= '0' && value[i] <= '9'; i++) {
+        n = n * 10 + value[i] - '0';
+    }
+
+    if (i == 0 || n == 0 || value[i] == '\0' || value[i + 1] != '\0'
+        || strchr(units, value[i]) == NULL)
+    {
+        return "is no duration such as 30s, 5m or 1h";
+    }
+
+    *(int64_t *) field = n * ms[strchr(units, value[i]) - units];
+
+    return NULL;
+}
+
+
+const char *
+cs_set_store(void *field, const char *value)
+{
+    if (strncmp(value, "postgresql:", 11) == 0
+        || strncmp(value, "postgres:", 9) == 0)
+    {
+        return "this version does not have PostgreSQL, only sqlite:PATH";
+    }
+
+    if (strncmp(value, "sqlite:", 7) != 0) {
+        return "must be sqlite:PATH";
+    }
+
+    if (value[7] == '\0' || value[7] == ':') {
+        return "the path of the SQLite file is missing";
+    }
+
+    *(char **) field = cs_copy(value + 7);
+
+    return NULL;
+}
+
+
+const char *
+cs_set_status(void *field, const char *value)
+{
+    if (cc_money_whole(field, cs_str_of(value)) != 0) {
+        return "is no status code (a whole number)";
+    }
+
+    return NULL;
+}
+
+
+const char *
+cs_set_statuses(void *field, const char *value)
+{
+    char           *list, *word, *rest;
+    const char     *error;
+    cs_statuses_t  *statuses = field;
+
+    error = NULL;
+    list = cs_copy(value);
+
+    for (word = strtok_r(list, ", \t", &rest);
+         word && error == NULL;
+         word = strtok_r(NULL, ", \t", &rest))
+    {
+        if (statuses->n == CS_STATUSES_MAX) {
+            error = "holds too many codes";
+            break;
+        }
+
+        error = cs_set_status(&statuses->codes[statuses->n++], word);
+    }
+
+    free(list);
+
+    if (error == NULL && statuses->n == 0) {
+        error = "is empty: take the codes from your contract with the provider";
+    }
+
+    return error;
+}

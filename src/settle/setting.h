@@ -1,0 +1,23 @@
+/*
+ * What a value in the configuration file may be: one setter for each kind.
+ *
+ * A setter reads the text into the field of cs_conf_t it is given and returns
+ * NULL, or a constant sentence that says what is wrong with the text.
+ */
+
+#ifndef CS_SETTING_H
+#define CS_SETTING_H
+
+
+typedef const char *(*cs_set_pt)(void *field, const char *value);
+
+
+const char *cs_set_redis(void *field, const char *value);    /* cs_redis_conf_t */
+const char *cs_set_text(void *field, const char *value);     /* char *, a copy */
+const char *cs_set_duration(void *field, const char *value); /* int64_t, ms */
+const char *cs_set_store(void *field, const char *value);    /* char *, a path */
+const char *cs_set_status(void *field, const char *value);   /* int64_t */
+const char *cs_set_statuses(void *field, const char *value); /* cs_statuses_t */
+
+
+#endif /* CS_SETTING_H */
