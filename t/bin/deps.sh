@@ -35,6 +35,7 @@ redis-server        the inbox
 curl                sends callbacks
 openssl             signs callbacks
 procps              ps
+sqlite3             looks into the ledger
 END
     ;;
     test) cat <<'END'
@@ -48,14 +49,12 @@ libwww-perl             for Test::Nginx
 libhttp-message-perl    for Test::Nginx
 libipc-run-perl         for Test::Nginx
 libfilter-perl          for Test::Nginx
-sqlite3             looks into the ledger
 END
     ;;
     lint) cat <<'END'
 clang               second compiler
 clang-tidy          static analysis
 clang-format        layout
-cppcheck            static analysis
 shellcheck          checks the scripts
 END
     ;;

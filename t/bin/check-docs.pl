@@ -1,0 +1,91 @@
+#!/usr/bin/perl
+
+# Checks that what a user may write is written down: every directive and
+# variable of the module, every option and command of coupon-settle stands in
+# the README, every directive and option in the samples of conf/ too, and the
+# samples name nothing that is not there.  Run in the root; exits 1 if not.
+
+use strict;
+use warnings;
+
+my $module = join '', map { text($_) } glob('ngx_*.c src/ngx/*.c');
+my $daemon = join '', map { text($_) } glob('src/settle/*.c');
+my $readme = text('README.md');
+my $conf   = text('conf/nginx.conf');
+my $ini    = text('conf/settle.ini');
+my $wrong  = 0;
+
+# { ngx_string("name"), NGX_HTTP_... is a directive, everything else a variable
+my (%directive, %variable);
+while ($module =~ /\{\s*ngx_string\("(coupon_callback\w*)"\),\s*(NGX_HTTP_)?/g) {
+    ($2 ? $directive{$1} : $variable{$1})++;
+}
+
+# { "section", "option", cs_set_...
+my %option;
+while ($daemon =~ /\{\s*"(\w+)",\s*"(\w+)",\s*cs_set_/g) {
+    $option{$1}{$2} = 1;
+}
+
+wrong('no directive found in the sources') unless %directive;
+wrong('no variable found in the sources')  unless %variable;
+wrong('no option found in the sources')    unless %option;
+
+for my $name (sort keys %directive) {
+    wrong("README.md does not have the directive $name")
+        unless $readme =~ /\b$name\b/;
+    wrong("conf/nginx.conf does not have the directive $name")
+        unless $conf =~ /^\s*#?$name\b/m;
+}
+
+for my $name (sort keys %variable) {
+    wrong("README.md does not have the variable \$$name")
+        unless $readme =~ /\$$name\b/;
+}
+
+while ($conf =~ /(\$?)(coupon_callback\w*)/g) {
+    wrong("conf/nginx.conf has $1$2, the module has not")
+        unless $1 ? $variable{$2} : $directive{$2};
+}
+
+my %sample;
+my $section = '';
+for (split /\n/, $ini) {
+    $section = $1 if /^;?\[(\w+)\]/;
+    $sample{$section}{$1} = 1 if /^;?(\w+) =/;
+}
+
+for my $section (sort keys %option) {
+    for my $name (sort keys %{ $option{$section} }) {
+        wrong("README.md does not have the option $name of [$section]")
+            unless $readme =~ /\b$name\b/;
+        wrong("conf/settle.ini does not have $name in [$section]")
+            unless $sample{$section}{$name};
+    }
+}
+
+for my $section (sort keys %sample) {
+    for my $name (sort keys %{ $sample{$section} }) {
+        wrong("conf/settle.ini has $name in [$section], coupon-settle has not")
+            unless $option{$section}{$name};
+    }
+}
+
+exit($wrong ? 1 : 0);
+
+
+sub text
+{
+    my ($file) = @_;
+
+    open my $in, '<', $file or return '';
+    local $/;
+    return scalar <$in>;
+}
+
+
+sub wrong
+{
+    print "$_[0]\n";
+    $wrong = 1;
+}

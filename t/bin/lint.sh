@@ -1,0 +1,93 @@
+#!/bin/bash
+# All checks that need no server.  Runs every one of them, says which failed,
+# and exits 1 if any did.
+#
+#   lint.sh [CHECK ...]      all, or: gcc clang module tidy source docs scripts
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+name=ngx_http_coupon_callback_module
+nginx_src=${NGINX_SRC:-/usr/share/nginx/src}
+jobs=$(nproc)
+failed=()
+
+
+# daemon, core and unit tests, as strict as the Makefile has it
+check_gcc() {
+    make -s -j"$jobs" CC=gcc OUT=build/lint/gcc settle unit >/dev/null
+}
+
+
+check_clang() {
+    make -s -j"$jobs" CC=clang OUT=build/lint/clang settle unit >/dev/null
+}
+
+
+# nginx's own flags: -W -Wall -Werror
+check_module() {
+    make -s module >/dev/null
+}
+
+
+check_tidy() {
+    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers) quiet
+
+    # clang-tidy counts the warnings it does not show on stderr
+    quiet=$(printf '%s\n' src/core/*.c src/settle/*.c \
+        | xargs -P "$jobs" -I FILE clang-tidy --quiet FILE -- \
+              "${flags[@]}" -Isrc/settle 2>/dev/null) || {
+        printf '%s\n' "$quiet"
+        return 1
+    }
+
+    # the analyser only: nginx's macros and style are not clang-tidy's
+    quiet=$(printf '%s\n' $name.c src/ngx/*.c src/providers/*.c \
+        | xargs -P "$jobs" -I FILE clang-tidy --quiet \
+              --checks='-*,clang-analyzer-*' FILE -- \
+              "${flags[@]}" -Isrc/ngx -Ibuild/nginx-objs \
+              -I"$nginx_src"/src/{core,event,event/modules,os/unix} \
+              -I"$nginx_src"/src/{http,http/modules,http/v2} 2>/dev/null) || {
+        printf '%s\n' "$quiet"
+        return 1
+    }
+}
+
+
+check_source() {
+    t/bin/check-source.pl
+}
+
+
+check_docs() {
+    t/bin/check-docs.pl
+}
+
+
+check_scripts() {
+    local file status=0
+
+    shellcheck -x t/bin/*.sh .ci/run || status=1
+    for file in t/bin/*.pl t/lib/*.pm; do
+        perl -It/lib -Ibuild/test-nginx/usr/share/perl5 -wc "$file" \
+            2>&1 | grep -v 'syntax OK$' && status=1
+    done
+    return $status
+}
+
+
+[ $# != 0 ] || set -- gcc clang module tidy source docs scripts
+
+for check in "$@"; do
+    if "check_$check"; then
+        echo "lint: $check: ok"
+    else
+        echo "lint: $check: FAILED"
+        failed+=("$check")
+    fi
+done
+
+if [ ${#failed[@]} != 0 ]; then
+    echo "lint: failed: ${failed[*]}"
+    exit 1
+fi
