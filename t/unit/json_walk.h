@@ -116,25 +116,25 @@ json_check_token(const cc_json_token_t *token, cc_str_t text)
 
 /* the text as one value that is skipped; 1 if it is valid */
 static int TAP_UNUSED
-json_skip_all(cc_json_t *json, cc_str_t text)
+json_skip_all(cc_json_t *reader, cc_str_t text)
 {
     size_t           before, behind;
     cc_str_t         raw;
     cc_json_token_t  token;
 
-    cc_json_open(json, text);
+    cc_json_open(reader, text);
 
-    if (cc_json_next(json, &token) == CC_JSON_ERROR) {
+    if (cc_json_next(reader, &token) == CC_JSON_ERROR) {
         return 0;
     }
 
-    if (cc_json_skip(json, &token, &raw) != 0) {
-        must(cc_json_next(json, &token) == CC_JSON_ERROR);
-        must(cc_json_error(json) != NULL);
+    if (cc_json_skip(reader, &token, &raw) != 0) {
+        must(cc_json_next(reader, &token) == CC_JSON_ERROR);
+        must(cc_json_error(reader) != NULL);
         return 0;
     }
 
-    if (cc_json_next(json, &token) != CC_JSON_END) {
+    if (cc_json_next(reader, &token) != CC_JSON_END) {
         return 0;
     }
 
@@ -155,7 +155,7 @@ json_skip_all(cc_json_t *json, cc_str_t text)
 
 /* NULL if the text is valid, else the reader's sentence; walk may be NULL */
 static const char * TAP_UNUSED
-json_walk(cc_json_t *json, cc_str_t text, json_walk_t *walk)
+json_walk(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 {
     int              i, valid;
     unsigned         depth = 0;
@@ -164,14 +164,14 @@ json_walk(cc_json_t *json, cc_str_t text, json_walk_t *walk)
     cc_json_type_e   type;
     cc_json_token_t  token;
 
-    valid = json_skip_all(json, text);
+    valid = json_skip_all(reader, text);
 
     walk = walk ? walk : &unused;
     memset(walk, 0, sizeof(*walk));
-    cc_json_open(json, text);
+    cc_json_open(reader, text);
 
     for ( ;; ) {
-        type = cc_json_next(json, &token);
+        type = cc_json_next(reader, &token);
         must(type == token.type);
 
         if (type == CC_JSON_ERROR || type == CC_JSON_END) {
@@ -192,17 +192,17 @@ json_walk(cc_json_t *json, cc_str_t text, json_walk_t *walk)
         }
     }
 
-    error = cc_json_error(json);
+    error = cc_json_error(reader);
     must(valid == (type == CC_JSON_END));
     must(type == CC_JSON_END ? error == NULL && depth == 0 : error != NULL);
-    must(cc_json_offset(json) <= text.len);
-    must(type == CC_JSON_ERROR || cc_json_offset(json) == text.len);
+    must(cc_json_offset(reader) <= text.len);
+    must(type == CC_JSON_ERROR || cc_json_offset(reader) == text.len);
 
     /* both ends are for good */
 
     for (i = 0; i < 3; i++) {
-        must(cc_json_next(json, &token) == type && token.type == type);
-        must(cc_json_error(json) == error);
+        must(cc_json_next(reader, &token) == type && token.type == type);
+        must(cc_json_error(reader) == error);
     }
 
     return error;
@@ -211,12 +211,12 @@ json_walk(cc_json_t *json, cc_str_t text, json_walk_t *walk)
 
 /* as json_walk(), on a copy that has not a byte behind it */
 static const char * TAP_UNUSED
-json_walk_exact(cc_json_t *json, cc_str_t text, json_walk_t *walk)
+json_walk_exact(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 {
     cc_str_t     exact = unit_exact(text);
     const char  *error;
 
-    error = json_walk(json, exact, walk);
+    error = json_walk(reader, exact, walk);
     unit_free(exact);
 
     return error;
