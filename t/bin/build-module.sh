@@ -10,6 +10,7 @@
 #
 # NGINX_SRC   where nginx-dev put the sources    (/usr/share/nginx/src)
 # CC_OPT      more flags for the compiler
+# LD_OPT      more flags for the linker
 
 set -eu
 
@@ -45,7 +46,7 @@ cc_opt+=" -Wformat -Werror=format-security ${CC_OPT:-}"
 if [ ! -e "$objs/Makefile" ] || [ "$root/config" -nt "$objs/Makefile" ]; then
     run ./configure "${NGX_CONF_FLAGS[@]}" --builddir="$objs" \
         --add-dynamic-module="$root" --with-cc-opt="$cc_opt" \
-        --with-ld-opt="-Wl,-z,relro -Wl,-z,now -fPIC"
+        --with-ld-opt="-Wl,-z,relro -Wl,-z,now -fPIC ${LD_OPT:-}"
 fi
 
 # nginx's Makefile does not know which of our headers a file includes

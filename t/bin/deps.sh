@@ -13,6 +13,8 @@
 
 set -eu
 cd "$(dirname "$0")/../.."
+# shellcheck source=t/bin/apt-private.sh
+. t/bin/apt-private.sh
 
 list() {
     case "$1" in
@@ -102,21 +104,8 @@ install_missing() {
 }
 
 
-# the mirror of the machine's own sources
-mirror() {
-    local url
-
-    url=$(cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list \
-              /etc/apt/sources.list.d/*.list 2>/dev/null \
-          | grep -v '^ *#' | grep -o 'https\?://[^ ]*/debian/*\( \|$\)' \
-          | head -n 1)
-    echo "${url:-http://deb.debian.org/debian}"
-}
-
-
 fetch_test_nginx() {
-    local dir=$PWD/build/apt key=/usr/share/keyrings/debian-archive-keyring.gpg
-    local target=build/test-nginx apt
+    local target=build/test-nginx
 
     if PERL5LIB=$target/usr/share/perl5 \
         perl -MTest::Nginx::Socket -e 1 >/dev/null 2>&1
@@ -126,27 +115,16 @@ fetch_test_nginx() {
 
     echo "fetching Test::Nginx (libtest-nginx-perl of Debian unstable)" \
          "into $target"
-    rm -rf "$target" "$dir"
-    mkdir -p "$target" "$dir/lists/partial" "$dir/cache/archives/partial"
-    [ -r "$key" ] && key="[signed-by=$key] " || key=
-    echo "deb $key$(mirror) sid main" >"$dir/sources.list"
-
-    apt=(apt-get -qq
-         -o Dir::Etc::SourceList="$dir/sources.list"
-         -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$dir/lists"
-         -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=)
-
-    (
-        "${apt[@]}" update
-        cd "$dir"
-        "${apt[@]}" download libtest-nginx-perl
-    ) >"$dir/log" 2>&1 || {
-        cat "$dir/log" >&2
-        echo "no Test::Nginx: try cpanm Test::Nginx" >&2
-        exit 1
-    }
-    dpkg -x "$dir"/libtest-nginx-perl_*.deb "$target"
-    rm -rf "$dir"
+    apt_private "deb KEY $(apt_mirror) sid main" download libtest-nginx-perl \
+        || {
+            cat build/apt/log >&2
+            echo "no Test::Nginx: try cpanm Test::Nginx" >&2
+            exit 1
+        }
+    rm -rf "$target"
+    mkdir -p "$target"
+    dpkg -x build/apt/libtest-nginx-perl_*.deb "$target"
+    rm -rf build/apt
 }
 
 

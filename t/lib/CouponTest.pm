@@ -417,10 +417,12 @@ sub complaints
     }
 
     if ($reports) {
-        push @found, map { "$_:\n" . read_file($_) }
+        push @found, map { "$_:\n" . substr read_file($_), 0, 4000 }
                      glob("$reports/" . basename($0) . '.*');
     }
 
+    # the first ones say what there is to say
+    splice @found, 10;
     return @found;
 }
 
