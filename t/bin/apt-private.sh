@@ -41,7 +41,7 @@ apt_private() {
              -o APT::Sandbox::User=)
 
     (
-        cd "$apt_dir"
+        cd "$apt_dir" || exit
         apt-get "${options[@]}" update && apt-get "${options[@]}" "$@"
     ) >"$apt_dir/log" 2>&1
 }

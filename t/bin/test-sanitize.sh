@@ -23,9 +23,9 @@ export COUPON_NGINX=$PWD/build/nginx-asan/nginx
 export COUPON_MODULE=$PWD/build/asan/ngx_http_coupon_callback_module.so
 export COUPON_REPORTS=$reports
 # a module and nginx both have ngx_modules, that is how dynamic modules work
-export ASAN_OPTIONS=detect_odr_violation=0:detect_stack_use_after_return=1
+export ASAN_OPTIONS=detect_odr_violation=0,detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1
-export LSAN_OPTIONS=suppressions=$PWD/t/lib/lsan.supp:print_suppressions=0
+export LSAN_OPTIONS=suppressions=$PWD/t/lib/lsan.supp,print_suppressions=0
 
 status=0
 t/bin/prove.sh "$@" || status=1

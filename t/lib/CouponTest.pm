@@ -157,8 +157,8 @@ sub sanitizer_env
 
     my $path = "log_path=$reports/" . basename($0);
     return (
-        ASAN_OPTIONS  => join(':', $path, $ENV{ASAN_OPTIONS} // ()),
-        UBSAN_OPTIONS => join(':', $path, $ENV{UBSAN_OPTIONS} // ()),
+        ASAN_OPTIONS  => join(',', $ENV{ASAN_OPTIONS} // (), $path),
+        UBSAN_OPTIONS => join(',', $ENV{UBSAN_OPTIONS} // (), $path),
     );
 }
 
@@ -418,7 +418,7 @@ sub complaints
 
     if ($reports) {
         push @found, map { "$_:\n" . substr read_file($_), 0, 4000 }
-                     glob("$reports/" . basename($0) . '.*');
+                     glob("$reports/" . basename($0) . '*');
     }
 
     # the first ones say what there is to say
