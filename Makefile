@@ -18,8 +18,9 @@ NGINX         ?= $(firstword $(wildcard /usr/sbin/nginx) nginx)
 NGINX_SRC     ?= /usr/share/nginx/src
 
 prefix        ?= /usr/local
-MODULES_DIR   ?= $(shell $(NGINX) -V 2>&1 \
-                     | sed -n 's/.*--modules-path=\([^ ]*\).*/\1/p')
+MODULES_DIR   ?= $(shell { $(NGINX) -V 2>&1; cat $(NGINX_SRC)/conf_flags; } \
+                     2>&1 | sed -n 's/.*--modules-path=\([^ ]*\).*/\1/p' \
+                     | head -n 1)
 UNIT_DIR      ?= $(prefix)/lib/systemd/system
 DOC_DIR       := $(prefix)/share/coupon-callback
 
