@@ -11,6 +11,8 @@
 use strict;
 use warnings;
 
+use File::Find;
+
 use constant {
     COLUMNS        => 80,
     FUNCTION_LINES => 80,
@@ -42,10 +44,15 @@ my %layer = (
 );
 
 my $wrong = 0;
-my @files = `git ls-files --cached --others --exclude-standard`;
-chomp @files;
+my @files;
 
-for my $file (grep { -f } @files) {
+find({ no_chdir => 1, wanted => sub {
+    s{^\./}{};
+    $File::Find::prune = 1 if m{^(?:build|\.git)$};
+    push @files, $_ if -f && !-l;
+} }, '.');
+
+for my $file (sort grep { !m{^build/} } @files) {
     my @lines = read_lines($file) or next;
 
     check_text($file, @lines);
