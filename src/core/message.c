@@ -14,13 +14,14 @@ static int cc_message_is_digest(cc_str_t text);
 const char *
 cc_message_parse(cc_message_t *message, const cc_str_t *fields, size_t n)
 {
+    int       counted, timed;
     size_t    i;
-    cc_str_t  count, received;
     uint64_t  ms;
 
     memset(message, 0, sizeof(cc_message_t));
-    memset(&count, 0, sizeof(cc_str_t));
-    memset(&received, 0, sizeof(cc_str_t));
+    counted = 0;
+    timed = 0;
+    ms = 0;
 
     for (i = 0; i + 1 < n; i += 2) {
 
@@ -31,18 +32,20 @@ cc_message_parse(cc_message_t *message, const cc_str_t *fields, size_t n)
             message->id = fields[i + 1];
 
         } else if (cc_str_is(fields[i], CC_FIELD_COUNT)) {
-            count = fields[i + 1];
+            counted = cc_message_number(&message->count, fields[i + 1]);
 
         } else if (cc_str_is(fields[i], CC_FIELD_DIGEST)) {
             message->digest = fields[i + 1];
 
         } else if (cc_str_is(fields[i], CC_FIELD_RECEIVED)) {
-            received = fields[i + 1];
+            timed = cc_message_number(&ms, fields[i + 1]);
 
         } else if (cc_str_is(fields[i], CC_FIELD_BODY)) {
             message->body = fields[i + 1];
         }
     }
+
+    message->received = (int64_t) ms;
 
     if (message->source.len == 0) {
         return "the inbox entry has no source";
@@ -60,38 +63,41 @@ cc_message_parse(cc_message_t *message, const cc_str_t *fields, size_t n)
         return "the inbox entry has no digest of 32 hex digits";
     }
 
-    if (!cc_message_number(&message->count, count)) {
+    if (!counted) {
         return "the inbox entry has no count";
     }
 
-    if (!cc_message_number(&ms, received)) {
+    if (!timed) {
         return "the inbox entry has no time of receipt";
     }
-
-    message->received = (int64_t) ms;
 
     return NULL;
 }
 
 
-/* one to fifteen digits */
+/* one to fifteen digits; *n stays 0 if it is anything else */
 static int
 cc_message_number(uint64_t *n, cc_str_t text)
 {
-    size_t  i;
+    size_t    i;
+    uint64_t  value;
+
+    *n = 0;
 
     if (text.len == 0 || text.len > 15) {
         return 0;
     }
 
-    for (*n = 0, i = 0; i < text.len; i++) {
+    for (value = 0, i = 0; i < text.len; i++) {
 
         if (text.data[i] < '0' || text.data[i] > '9') {
             return 0;
         }
 
-        *n = *n * 10 + (text.data[i] - '0');
+        value = value * 10 + (text.data[i] - '0');
     }
+
+    *n = value;
 
     return 1;
 }
