@@ -32,7 +32,7 @@ typedef enum {
 } twin_e;
 
 
-static cJSON * TAP_UNUSED
+static TAP_UNUSED cJSON *
 twin_get(const cJSON *object, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(object, name);

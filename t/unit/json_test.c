@@ -335,7 +335,7 @@ is_skipped(const char *value)
 static void
 test_skip(void)
 {
-    cc_str_t         raw;
+    cc_str_t         raw = unit_text("");
     cc_json_token_t  token;
 
     is_skipped("1");

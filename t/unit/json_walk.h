@@ -154,7 +154,7 @@ json_skip_all(cc_json_t *reader, cc_str_t text)
 
 
 /* NULL if the text is valid, else the reader's sentence; walk may be NULL */
-static const char * TAP_UNUSED
+static TAP_UNUSED const char *
 json_walk(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 {
     int              i, valid;
@@ -210,7 +210,7 @@ json_walk(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 
 
 /* as json_walk(), on a copy that has not a byte behind it */
-static const char * TAP_UNUSED
+static TAP_UNUSED const char *
 json_walk_exact(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 {
     cc_str_t     exact = unit_exact(text);

@@ -104,7 +104,7 @@ unit_seed(void)
 
 
 /* the JSON file that the environment names, or NULL */
-static inline cJSON * TAP_UNUSED
+static TAP_UNUSED inline cJSON *
 unit_vectors(const char *variable)
 {
     long         size;
@@ -134,7 +134,7 @@ unit_vectors(const char *variable)
 }
 
 
-static inline const char * TAP_UNUSED
+static TAP_UNUSED inline const char *
 unit_member(const cJSON *object, const char *name)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
