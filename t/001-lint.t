@@ -92,7 +92,8 @@ my %documented = (
     'ngx_m.c' => '{ ngx_string("coupon_callback"), NGX_HTTP_LOC_CONF }, '
                . '{ ngx_string("coupon_callback_id"), NULL }',
     'src/settle/config.c' => '{ "redis", "url", cs_set_text }',
-    'README.md' => 'coupon_callback $coupon_callback_id url',
+    'src/settle/main.c' => '{ "show", "CODE", 1, 1, 0, cs_cmd_show }',
+    'README.md' => 'coupon_callback $coupon_callback_id url show',
     'conf/nginx.conf' => "coupon_callback;\n",
     'conf/settle.ini' => "[redis]\nurl = x\n",
 );
@@ -106,6 +107,8 @@ my @undocumented = (
      'README.md does not have the variable $coupon_callback_id'],
     ['README.md', 'coupon_callback $coupon_callback_id',
      'README.md does not have the option url of [redis]'],
+    ['README.md', 'coupon_callback $coupon_callback_id url',
+     'README.md does not have the command coupon-settle show'],
     ['conf/nginx.conf', '',
      'conf/nginx.conf does not have the directive coupon_callback'],
     ['conf/nginx.conf', "coupon_callback;\ncoupon_callback_nope;\n",

@@ -7,6 +7,7 @@
 #                                  build/apt as the current folder; what it says
 #                                  is in build/apt/log
 #   apt_mirror                     the mirror of the machine's own sources
+#   nginx_source DIR               nginx's source in DIR, if it is not there yet
 
 apt_dir=$PWD/build/apt
 
@@ -44,4 +45,32 @@ apt_private() {
         cd "$apt_dir" || exit
         apt-get "${options[@]}" update && apt-get "${options[@]}" "$@"
     ) >"$apt_dir/log" 2>&1
+}
+
+
+# The version that is installed; or, if a mirror has dropped its source, the one
+# of the release, which is the same nginx with fewer patches.
+nginx_source() {
+    local mirror release main security
+
+    [ ! -e "$1/auto/install" ] || return 0
+
+    mirror=$(apt_mirror)
+    # shellcheck source=/dev/null
+    release=$(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
+    main="deb-src KEY $mirror $release main"
+    security="deb-src KEY ${mirror%/debian*}/debian-security"
+    security+=" $release-security main"
+
+    echo 'fetching the source of nginx'
+    rm -rf "$apt_dir" "$1"
+    apt_private "$main"$'\n'"$security" source \
+        "nginx=$(dpkg-query -W -f '${source:Version}' nginx)" \
+        || apt_private "$main" source nginx \
+        || { cat "$apt_dir/log" >&2; return 1; }
+
+    mv "$apt_dir"/nginx-*/ "$1"
+    # Debian's packaging calls upstream's script from elsewhere
+    [ -e "$1/configure" ] || cp "$1/auto/configure" "$1/configure"
+    rm -rf "$apt_dir"
 }

@@ -14,65 +14,35 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=t/bin/apt-private.sh
 . t/bin/apt-private.sh
 
+src=$PWD/build/nginx-source
 target=$PWD/build/nginx-asan
-src=$target/src
 cc_opt='-U_FORTIFY_SOURCE -O1 -fsanitize=address -fno-omit-frame-pointer'
 cc_opt+=' -DNGX_DEBUG_PALLOC=1'
 ubsan='-fsanitize=undefined -fno-sanitize-recover=undefined'
 
 
-# The version that is installed; or, if a mirror has dropped its source, the one
-# of the release, which is the same nginx with fewer patches.
-fetch_source() {
-    local mirror release main security
-
-    mirror=$(apt_mirror)
-    # shellcheck source=/dev/null
-    release=$(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
-    main="deb-src KEY $mirror $release main"
-    security="deb-src KEY ${mirror%/debian*}/debian-security"
-    security+=" $release-security main"
-
-    echo "fetching the source of nginx"
-    rm -rf build/apt
-    apt_private "$main"$'\n'"$security" source \
-        "nginx=$(dpkg-query -W -f '${source:Version}' nginx)" \
-        || apt_private "$main" source nginx \
-        || { cat build/apt/log >&2; exit 1; }
-
-    rm -rf "$src"
-    mkdir -p "$target"
-    mv build/apt/nginx-*/ "$src"
-    rm -rf build/apt
-}
+# as Debian has it, so far as it matters here
+flags=(--with-compat --with-debug --with-pcre-jit --with-threads
+       --with-http_ssl_module --with-http_v2_module
+       --with-http_stub_status_module)
 
 
 build_nginx() {
-    local flags
-
-    echo "building nginx with AddressSanitizer"
-    flags="--with-compat --with-debug --with-pcre-jit --with-http_ssl_module
-           --with-http_v2_module --with-http_stub_status_module --with-threads
-           --prefix=$target"
-    # Debian keeps its own script as configure, or upstream's in auto/
-    [ -e "$src/configure" ] || cp "$src/auto/configure" "$src/configure"
-    echo "NGX_CONF_FLAGS=($flags)" | tr '\n' ' ' >"$src/conf_flags"
-
+    echo 'building nginx with AddressSanitizer'
     (
         cd "$src"
-        # shellcheck disable=SC2086
-        ./configure $flags --with-cc-opt="$cc_opt -fPIC" \
-            --with-ld-opt='-fsanitize=address'
-        # the leaks of the build's own tools are no news
-        ASAN_OPTIONS=detect_leaks=0 make -j"$(nproc)"
+        ./configure "${flags[@]}" --builddir="$target" \
+            --with-cc-opt="$cc_opt -fPIC" --with-ld-opt='-fsanitize=address'
+        make -f "$target/Makefile" -j"$(nproc)"
     ) >"$target/log" 2>&1 || { tail -n 30 "$target/log" >&2; exit 1; }
-    cp "$src/objs/nginx" "$target/nginx"
 }
 
 
-[ -e "$src/auto/install" ] || fetch_source
+nginx_source "$src"
+mkdir -p "$target" build/asan
 [ -x "$target/nginx" ] || build_nginx
 
-mkdir -p build/asan
+# what build-module.sh finds in nginx-dev as well
+echo "NGX_CONF_FLAGS=(${flags[*]})" >"$src/conf_flags"
 NGINX_SRC=$src CC_OPT="$cc_opt $ubsan" LD_OPT="-fsanitize=address $ubsan" \
     t/bin/build-module.sh build/asan/ngx_http_coupon_callback_module.so

@@ -27,9 +27,13 @@ while ($daemon =~ /\{\s*"(\w+)",\s*"(\w+)",\s*cs_set_/g) {
     $option{$1}{$2} = 1;
 }
 
+# { "name", "arguments", 0, 0, 0, cs_cmd_...
+my @command = $daemon =~ /\{\s*"(\w+)",\s*"[^"]*",[\s\d,]*cs_cmd_/g;
+
 wrong('no directive found in the sources') unless %directive;
 wrong('no variable found in the sources')  unless %variable;
 wrong('no option found in the sources')    unless %option;
+wrong('no command found in the sources')   unless @command;
 
 for my $name (sort keys %directive) {
     wrong("README.md does not have the directive $name")
@@ -46,6 +50,11 @@ for my $name (sort keys %variable) {
 while ($conf =~ /(\$?)(coupon_callback\w*)/g) {
     wrong("conf/nginx.conf has $1$2, the module has not")
         unless $1 ? $variable{$2} : $directive{$2};
+}
+
+for my $name (@command) {
+    wrong("README.md does not have the command coupon-settle $name")
+        unless $readme =~ /\b$name\b/;
 }
 
 my %sample;
