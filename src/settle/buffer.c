@@ -11,7 +11,6 @@
 
 
 static void cs_buffer_reserve(cs_buffer_t *buffer, size_t len);
-static void cs_no_memory(void) __attribute__((noreturn));
 
 
 void *
@@ -91,7 +90,7 @@ cs_buffer_format(cs_buffer_t *buffer, const char *format, ...)
 
 
 void
-cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes)
+cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes, unsigned quoted)
 {
     size_t         i;
     unsigned char  ch;
@@ -103,9 +102,11 @@ cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes)
         if (ch < 0x20 || ch >= 0x7f) {
             cs_buffer_format(buffer, "\\x%02x", ch);
 
+        } else if (quoted && (ch == '"' || ch == '\\')) {
+            cs_buffer_format(buffer, "\\%c", ch);
+
         } else {
-            cs_buffer_format(buffer, ch == '"' || ch == '\\' ? "\\%c" : "%c",
-                             ch);
+            cs_buffer_format(buffer, "%c", ch);
         }
     }
 }
@@ -126,7 +127,7 @@ cs_print(cc_str_t bytes)
 
     memset(&buffer, 0, sizeof(cs_buffer_t));
 
-    cs_buffer_escape(&buffer, bytes);
+    cs_buffer_escape(&buffer, bytes, 0);
     (void) fwrite(buffer.data, 1, buffer.len, stdout);
 
     cs_buffer_free(&buffer);
@@ -171,7 +172,7 @@ cs_buffer_reserve(cs_buffer_t *buffer, size_t len)
 }
 
 
-static void
+void
 cs_no_memory(void)
 {
     static const char  line[] = "level=error msg=\"out of memory\"\n";

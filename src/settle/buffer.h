@@ -22,6 +22,7 @@ typedef struct {
 
 void *cs_alloc(size_t size);
 char *cs_copy(const char *text);
+void cs_no_memory(void) __attribute__((noreturn));
 
 void cs_buffer_add(cs_buffer_t *buffer, cc_str_t bytes);
 void cs_buffer_text(cs_buffer_t *buffer, const char *text);
@@ -30,10 +31,10 @@ void cs_buffer_format(cs_buffer_t *buffer, const char *format, ...)
 void cs_buffer_free(cs_buffer_t *buffer);
 
 /*
- * Adds bytes that a stranger wrote, fit for a terminal and a log: quotes,
- * backslashes and whatever is not printable ASCII become \", \\ and \xNN.
+ * Adds bytes that a stranger wrote, fit for a terminal and a log: what is not
+ * printable ASCII becomes \xNN.  With quoted, " and \ become \" and \\.
  */
-void cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes);
+void cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes, unsigned quoted);
 
 /* shows bytes that a stranger wrote, escaped, on standard output */
 void cs_print(cc_str_t bytes);

@@ -2,9 +2,9 @@
  * The configuration file (INI), read once and then constant.
  *
  * Every option stands in one table in config.c and is described in the README
- * and in conf/settle.ini.  What is unknown, said twice, missing or contradictory
- * is an error that names file and line: a mistyped option of a program that pays
- * money out must not be passed over.
+ * and in conf/settle.ini.  What is unknown, said twice, missing or
+ * contradictory is an error that names file and line: a mistyped option of a
+ * program that pays money out must not be passed over.
  */
 
 #ifndef CS_CONFIG_H

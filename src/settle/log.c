@@ -60,7 +60,7 @@ cs_log_field(const cs_field_t *field)
     }
 
     cs_buffer_text(&cs_log_buffer, "\"");
-    cs_buffer_escape(&cs_log_buffer, field->text);
+    cs_buffer_escape(&cs_log_buffer, field->text, 1);
     cs_buffer_text(&cs_log_buffer, "\"");
 }
 

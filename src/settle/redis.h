@@ -67,8 +67,8 @@ redisReply *cs_redis_words(cs_redis_t *redis, size_t n, const char **words);
  * Several commands in one MULTI.  The reply is EXEC's array, with one element
  * for each command and no error among them.
  */
-redisReply *cs_redis_multi(cs_redis_t *redis, const cs_command_words_t *commands,
-    size_t n);
+redisReply *cs_redis_multi(cs_redis_t *redis,
+    const cs_command_words_t *commands, size_t n);
 
 /* 1 if the last error that Redis answered begins with this word */
 int cs_redis_said(const cs_redis_t *redis, const char *word);

@@ -12,12 +12,23 @@
 typedef const char *(*cs_set_pt)(void *field, const char *value);
 
 
-const char *cs_set_redis(void *field, const char *value);    /* cs_redis_conf_t */
-const char *cs_set_text(void *field, const char *value);     /* char *, a copy */
-const char *cs_set_duration(void *field, const char *value); /* int64_t, ms */
-const char *cs_set_store(void *field, const char *value);    /* char *, a path */
-const char *cs_set_status(void *field, const char *value);   /* int64_t */
-const char *cs_set_statuses(void *field, const char *value); /* cs_statuses_t */
+/* the field is a cs_redis_conf_t, */
+const char *cs_set_redis(void *field, const char *value);
+
+/* a char *, which becomes a copy, */
+const char *cs_set_text(void *field, const char *value);
+
+/* an int64_t, in ms, */
+const char *cs_set_duration(void *field, const char *value);
+
+/* a char *, the path of a SQLite file, */
+const char *cs_set_store(void *field, const char *value);
+
+/* an int64_t, */
+const char *cs_set_status(void *field, const char *value);
+
+/* a cs_statuses_t */
+const char *cs_set_statuses(void *field, const char *value);
 
 
 #endif /* CS_SETTING_H */

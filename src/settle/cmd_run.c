@@ -1,0 +1,231 @@
+/*
+ * coupon-settle run: takes callbacks out of the inbox and settles them, until
+ * it is asked to stop.
+ *
+ * One round reads up to one transaction's worth of deliveries, settles them and
+ * acknowledges them.  Whatever fails on the way, nothing is remembered here:
+ * what was not acknowledged is still in Redis, in the list of what this
+ * consumer has taken, and after every failure that list is read first.  What
+ * was settled and not acknowledged is known by its batch id.
+ */
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "command.h"
+#include "log.h"
+#include "retry.h"
+#include "stream.h"
+#include "worker.h"
+
+
+#define CS_RUN_PATIENCE_MS  500      /* for a locked store, in one try */
+
+typedef struct {
+    const cs_conf_t   *conf;
+    cs_redis_t         redis;
+    cs_stream_t        stream;
+    cs_store_t        *store;
+    cs_worker_t       *worker;
+    cs_retry_t         redis_retry;
+    cs_retry_t         store_retry;
+    cs_stream_part_e   part;         /* to be read next */
+    int64_t            claim_at;     /* monotonic time of the next claiming */
+    unsigned           fatal;
+} cs_run_t;
+
+
+static void cs_run_round(cs_run_t *run);
+static int cs_run_open(cs_run_t *run);
+static void cs_run_part(cs_run_t *run);
+static void cs_run_group_gone(cs_run_t *run);
+static void cs_run_redis_failed(cs_run_t *run);
+static void cs_run_store_failed(cs_run_t *run);
+
+
+int
+cs_cmd_run(const cs_args_t *args)
+{
+    cs_run_t  *run;
+    unsigned   fatal;
+
+    cs_stop_init();
+
+    run = cs_alloc(sizeof(cs_run_t));
+
+    run->conf = &args->conf;
+    run->redis.conf = &args->conf.redis;
+    run->stream.redis = &run->redis;
+    run->stream.conf = &args->conf;
+    run->store = cs_store_create(args->conf.store_path, CS_RUN_PATIENCE_MS);
+    run->worker = cs_worker_create(run->store, &args->conf);
+    run->redis_retry.what = "redis";
+    run->store_retry.what = "store";
+
+    cs_log(CS_LOG_INFO, cs_msg("started"),
+           cs_text("redis", args->conf.redis.name),
+           cs_text("stream", args->conf.inbox),
+           cs_text("group", args->conf.group),
+           cs_text("consumer", args->conf.consumer),
+           cs_text("store", args->conf.store_path));
+
+    while (!run->fatal && !cs_stop_wait(0)) {
+        cs_run_round(run);
+    }
+
+    cs_log(CS_LOG_INFO, cs_msg("stopped"));
+
+    fatal = run->fatal;
+
+    cs_stream_release(&run->stream);
+    cs_redis_close(&run->redis);
+    cs_worker_destroy(run->worker);
+    cs_store_destroy(run->store);
+    free(run);
+
+    return fatal ? 1 : 0;
+}
+
+
+static void
+cs_run_round(cs_run_t *run)
+{
+    cs_status_e  status;
+
+    if (!cs_run_open(run)) {
+        return;
+    }
+
+    status = cs_stream_read(&run->stream, run->part);
+
+    if (status == CS_NONE) {
+        cs_run_group_gone(run);
+        return;
+    }
+
+    if (status != CS_OK) {
+        cs_run_redis_failed(run);
+        return;
+    }
+
+    if (run->stream.n
+        && cs_worker_deliveries(run->worker, run->stream.deliveries,
+                                run->stream.n)
+           != CS_OK)
+    {
+        cs_run_store_failed(run);
+        return;
+    }
+
+    cs_retry_done(&run->store_retry);
+
+    if (cs_stream_ack(&run->stream) != CS_OK) {
+        cs_run_redis_failed(run);
+        return;
+    }
+
+    cs_retry_done(&run->redis_retry);
+
+    cs_run_part(run);
+}
+
+
+/* 1 if Redis, the group and the store are there */
+
+static int
+cs_run_open(cs_run_t *run)
+{
+    if (run->redis.context == NULL
+        && (cs_redis_open(&run->redis) != CS_OK
+            || cs_stream_create_group(&run->stream) != CS_OK))
+    {
+        cs_run_redis_failed(run);
+        return 0;
+    }
+
+    switch (cs_store_open(run->store, 1)) {
+
+    case CS_OK:
+        return 1;
+
+    case CS_REFUSED:
+
+        /* a newer program has made these tables: no retry makes it older */
+
+        cs_log(CS_LOG_ERROR, cs_msg("the store cannot be used"),
+               cs_text("reason", cs_store_error(run->store)));
+        run->fatal = 1;
+        return 0;
+
+    case CS_NONE:
+    case CS_AGAIN:
+        break;
+    }
+
+    cs_run_store_failed(run);
+
+    return 0;
+}
+
+
+/* own entries until there are none, then claiming when it is time, then new */
+
+static void
+cs_run_part(cs_run_t *run)
+{
+    int64_t  now;
+
+    if (run->part != CS_STREAM_NEW && run->stream.more) {
+        return;
+    }
+
+    now = cs_monotonic();
+
+    if (run->part == CS_STREAM_CLAIM) {
+        run->claim_at = now + run->conf->claim_after / 2;
+    }
+
+    run->part = now >= run->claim_at ? CS_STREAM_CLAIM : CS_STREAM_NEW;
+}
+
+
+static void
+cs_run_group_gone(cs_run_t *run)
+{
+    cs_log(CS_LOG_ERROR, cs_msg("the consumer group is gone: was Redis "
+                                "emptied?"),
+           cs_text("stream", run->conf->inbox),
+           cs_text("group", run->conf->group));
+
+    if (cs_stream_create_group(&run->stream) != CS_OK) {
+        cs_run_redis_failed(run);
+    }
+}
+
+
+static void
+cs_run_redis_failed(cs_run_t *run)
+{
+    run->part = CS_STREAM_OWN;
+
+    cs_redis_close(&run->redis);
+
+    (void) cs_stop_wait(cs_retry_failed(&run->redis_retry, run->redis.error));
+}
+
+
+static void
+cs_run_store_failed(cs_run_t *run)
+{
+    int64_t  pause;
+
+    run->part = CS_STREAM_OWN;
+
+    pause = cs_retry_failed(&run->store_retry, cs_store_error(run->store));
+
+    /* opening it anew is the cure for all that is not only a lock */
+
+    cs_store_close(run->store);
+
+    (void) cs_stop_wait(pause);
+}

@@ -1,0 +1,44 @@
+/*
+ * One coupon on its way into the ledger: where the settlement rules and the
+ * store meet.  Runs inside a transaction that somebody else began.
+ */
+
+#ifndef CS_SETTLING_H
+#define CS_SETTLING_H
+
+#include "bets.h"
+#include "config.h"
+#include "store.h"
+
+
+typedef struct {
+    /* set by the owner */
+    cs_store_t        *store;
+    const cs_conf_t   *conf;
+    cc_str_t           origin;         /* batch id, or "resolve:MS" */
+    unsigned           authoritative;
+    unsigned           known_only;     /* an unknown coupon is CS_NONE */
+    cs_bets_t          bets;           /* of the coupon that comes next */
+
+    /* counted up for the owner */
+    unsigned           operations;
+    unsigned           doubts;
+
+    /* between the steps of one coupon */
+    cs_coupon_t        stored;
+    char               doubt[256];     /* the text of stored.settled.doubt */
+} cs_settling_t;
+
+
+/*
+ * Settles the coupon and stores it with the bets.  CS_REFUSED: the store says
+ * that this can never be stored.
+ */
+CC_MUST_USE cs_status_e cs_settle_coupon(cs_settling_t *settling,
+    const cc_coupon_t *seen);
+
+/* what a status code means, by the configuration */
+cc_seen_e cs_settle_seen(const cs_conf_t *conf, int64_t status);
+
+
+#endif /* CS_SETTLING_H */

@@ -1,0 +1,132 @@
+/*
+ * The ledger: coupons, bets, money operations, settled batches, and what could
+ * not be settled.  A store knows SQL and no rules.
+ *
+ * Tables and columns stand in the README, "Tables".  Times are Unix
+ * milliseconds, amounts exact decimals as text.  Strings that a callback
+ * receives are good for the length of the call; strings given to a store only
+ * have to live as long.
+ *
+ * Whatever returns a status: CS_REFUSED means that this data can never be
+ * stored, CS_AGAIN that the store is locked, full or away; cs_store_error()
+ * says why.  After CS_AGAIN inside a transaction only cs_store_rollback() or
+ * cs_store_close() may follow.
+ */
+
+#ifndef CS_STORE_H
+#define CS_STORE_H
+
+#include "envelope.h"
+#include "settlement.h"
+#include "status.h"
+
+
+typedef struct cs_store_s  cs_store_t;
+
+typedef enum {
+    CS_READ = 0,
+    CS_WRITE                    /* no other writer until it ends */
+} cs_access_e;
+
+typedef struct {
+    cc_str_t       code;
+    int64_t        status;
+    unsigned       has_real_win;
+    cc_money_t     real_win;
+    cc_settled_t   settled;     /* saving leaves out credited and credit: they
+                                   stand in the operations */
+    int64_t        confirmed_at;  /* 0: not confirmed */
+    int64_t        version;     /* counts the changes; kept by the store */
+    cc_str_t       raw;         /* as it was last received, adopted or not;
+                                   saving an empty one keeps what is there */
+} cs_coupon_t;
+
+typedef struct {
+    cc_str_t        code;
+    cc_operation_t  operation;
+    int64_t         created_at;
+    cc_str_t        batch_id;   /* or "resolve:MS" */
+} cs_operation_t;
+
+typedef struct {
+    cc_str_t   id;
+    int64_t    received_at;
+    unsigned   coupon_count;
+    cc_str_t   digest;
+} cs_batch_t;
+
+typedef struct {
+    int64_t    id;              /* given by the store */
+    cc_str_t   source;
+    cc_str_t   batch_id;        /* empty if it is not known */
+    cc_str_t   reason;
+    cc_str_t   body;
+    int64_t    received_at;
+    int64_t    rejected_at;
+} cs_rejected_t;
+
+
+/*
+ * A store that is not open yet.  patience_ms: how long a locked database is
+ * waited for before it is CS_AGAIN.
+ */
+cs_store_t *cs_store_create(const char *path, int patience_ms);
+void cs_store_destroy(cs_store_t *store);
+
+/*
+ * Opens it if it is not open.  With create a missing database is made, without
+ * it CS_NONE says that there is none.  Makes the tables where they are missing;
+ * CS_REFUSED: they are of a newer version.
+ */
+CC_MUST_USE cs_status_e cs_store_open(cs_store_t *store, unsigned create);
+void cs_store_close(cs_store_t *store);
+
+const char *cs_store_error(const cs_store_t *store);
+
+
+CC_MUST_USE cs_status_e cs_store_begin(cs_store_t *store, cs_access_e access);
+CC_MUST_USE cs_status_e cs_store_commit(cs_store_t *store);
+void cs_store_rollback(cs_store_t *store);
+
+/* inside a transaction; they do not nest */
+CC_MUST_USE cs_status_e cs_store_savepoint(cs_store_t *store);
+CC_MUST_USE cs_status_e cs_store_release(cs_store_t *store);
+CC_MUST_USE cs_status_e cs_store_undo(cs_store_t *store);
+
+
+/* CS_NONE: the batch id is there already, and *same says if so is the digest */
+CC_MUST_USE cs_status_e cs_store_batch(cs_store_t *store,
+    const cs_batch_t *batch, unsigned *same);
+
+typedef void (*cs_coupon_pt)(void *ctx, const cs_coupon_t *coupon);
+typedef void (*cs_event_pt)(void *ctx, const cc_event_t *event);
+typedef void (*cs_operation_pt)(void *ctx, const cs_operation_t *operation);
+typedef void (*cs_rejected_pt)(void *ctx, const cs_rejected_t *rejected);
+
+/* CS_NONE where there is nothing to call back for */
+CC_MUST_USE cs_status_e cs_store_coupon(cs_store_t *store, cc_str_t code,
+    cs_coupon_pt call, void *ctx);
+CC_MUST_USE cs_status_e cs_store_doubts(cs_store_t *store, cs_coupon_pt call,
+    void *ctx);
+CC_MUST_USE cs_status_e cs_store_events(cs_store_t *store, cc_str_t code,
+    cs_event_pt call, void *ctx);
+CC_MUST_USE cs_status_e cs_store_operations(cs_store_t *store, cc_str_t code,
+    cs_operation_pt call, void *ctx);
+
+CC_MUST_USE cs_status_e cs_store_coupon_save(cs_store_t *store,
+    const cs_coupon_t *coupon);
+CC_MUST_USE cs_status_e cs_store_event_save(cs_store_t *store, cc_str_t code,
+    const cc_event_t *event);
+CC_MUST_USE cs_status_e cs_store_operation_add(cs_store_t *store,
+    const cs_operation_t *operation);
+
+
+/* id 0: all of them */
+CC_MUST_USE cs_status_e cs_store_rejected(cs_store_t *store, int64_t id,
+    cs_rejected_pt call, void *ctx);
+CC_MUST_USE cs_status_e cs_store_rejected_add(cs_store_t *store,
+    const cs_rejected_t *rejected);
+CC_MUST_USE cs_status_e cs_store_rejected_drop(cs_store_t *store, int64_t id);
+
+
+#endif /* CS_STORE_H */

@@ -1,0 +1,428 @@
+/*
+ * The ledger in SQLite: one statement for each question of store.h.
+ *
+ * The order of operations within a generation is debit, credit: what is taken
+ * back comes before what is paid anew.
+ */
+
+#include <stdio.h>
+
+#include "buffer.h"
+#include "store_sqlite.h"
+
+
+#define CS_SQL_COUPON_COLUMNS                                                 \
+    "SELECT c.coupon_code, c.status, c.real_win, c.state,"                    \
+    " c.settlement_generation, c.doubt, c.confirmed_at, c.version, c.raw,"    \
+    " o.amount FROM coupons c LEFT JOIN coupon_operations o"                  \
+    " ON o.operation_key = c.coupon_code || ':' || c.settlement_generation"   \
+    " || ':final_credit' "
+
+const char *const  cs_store_sql[CS_SQL_COUNT] = {
+
+    [CS_SQL_BATCH_ADD] =
+        "INSERT INTO coupon_callback_batches"
+        " (batch_id, received_at, coupon_count, digest)"
+        " VALUES (?1, ?2, ?3, ?4) ON CONFLICT (batch_id) DO NOTHING",
+
+    [CS_SQL_BATCH_SAME] =
+        "SELECT 1 FROM coupon_callback_batches"
+        " WHERE batch_id = ?1 AND digest = ?2",
+
+    [CS_SQL_COUPON] =
+        CS_SQL_COUPON_COLUMNS "WHERE c.coupon_code = ?1",
+
+    [CS_SQL_DOUBTS] =
+        CS_SQL_COUPON_COLUMNS "WHERE c.doubt IS NOT NULL"
+        " ORDER BY c.coupon_code",
+
+    [CS_SQL_EVENTS] =
+        "SELECT uuid, status, raw FROM coupon_events WHERE coupon_code = ?1"
+        " ORDER BY uuid",
+
+    [CS_SQL_OPERATIONS] =
+        "SELECT settlement_generation, kind, amount, created_at, batch_id"
+        " FROM coupon_operations WHERE coupon_code = ?1"
+        " ORDER BY settlement_generation, kind DESC",
+
+    /* a coupon that is written as it stands has not changed */
+
+    [CS_SQL_COUPON_SAVE] =
+        "INSERT INTO coupons (coupon_code, status, real_win, state,"
+        " settlement_generation, doubt, confirmed_at, version, raw)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, coalesce(?8,"
+        " (SELECT raw FROM coupons WHERE coupon_code = ?1)))"
+        " ON CONFLICT (coupon_code) DO UPDATE SET status = excluded.status,"
+        " real_win = excluded.real_win, state = excluded.state,"
+        " settlement_generation = excluded.settlement_generation,"
+        " doubt = excluded.doubt, confirmed_at = excluded.confirmed_at,"
+        " version = version + 1, raw = excluded.raw"
+        " WHERE (status, real_win, state, settlement_generation, doubt,"
+        " confirmed_at, raw) IS NOT (excluded.status, excluded.real_win,"
+        " excluded.state, excluded.settlement_generation, excluded.doubt,"
+        " excluded.confirmed_at, excluded.raw)",
+
+    [CS_SQL_EVENT_SAVE] =
+        "INSERT INTO coupon_events (coupon_code, uuid, status, raw)"
+        " VALUES (?1, ?2, ?3, ?4) ON CONFLICT (coupon_code, uuid)"
+        " DO UPDATE SET status = excluded.status, raw = excluded.raw",
+
+    [CS_SQL_OPERATION_ADD] =
+        "INSERT INTO coupon_operations (operation_key, coupon_code,"
+        " settlement_generation, kind, amount, created_at, batch_id)"
+        " VALUES (?1 || ':' || ?2 || ':' || ?3, ?1, ?2, ?3, ?4, ?5, ?6)",
+
+    [CS_SQL_REJECTED] =
+        "SELECT id, source, batch_id, reason, received_at, rejected_at, body"
+        " FROM rejected WHERE id = ?1",
+
+    [CS_SQL_REJECTED_LIST] =
+        "SELECT id, source, batch_id, reason, received_at, rejected_at, body"
+        " FROM rejected ORDER BY id",
+
+    [CS_SQL_REJECTED_ADD] =
+        "INSERT INTO rejected"
+        " (source, batch_id, reason, body, received_at, rejected_at)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+
+    [CS_SQL_REJECTED_DROP] =
+        "DELETE FROM rejected WHERE id = ?1"
+};
+
+/* a callback of store.h, on its way through a callback of sqlite.h */
+typedef struct {
+    cs_coupon_pt      coupon;
+    cs_event_pt       event;
+    cs_operation_pt   operation;
+    cs_rejected_pt    rejected;
+    cc_str_t          code;
+    void             *ctx;
+    unsigned          broken;         /* a row holds what we never wrote */
+} cs_call_t;
+
+
+static cs_status_e cs_store_rows(cs_store_t *store, size_t statement,
+    const cs_value_t *values, size_t n, cs_row_pt row, cs_call_t *call);
+static void cs_store_coupon_row(void *ctx, sqlite3_stmt *row);
+static void cs_store_event_row(void *ctx, sqlite3_stmt *row);
+static void cs_store_operation_row(void *ctx, sqlite3_stmt *row);
+static void cs_store_rejected_row(void *ctx, sqlite3_stmt *row);
+static unsigned cs_store_state(cc_state_e *state, cc_str_t name);
+static cs_value_t cs_store_amount(char *buf, cc_money_t amount);
+
+
+cs_status_e
+cs_store_batch(cs_store_t *store, const cs_batch_t *batch, unsigned *same)
+{
+    cs_status_e  status;
+
+    status = cs_sqlite_run(&store->db, CS_SQL_BATCH_ADD,
+                           cs_values(cs_string(batch->id),
+                                     cs_int(batch->received_at),
+                                     cs_int(batch->coupon_count),
+                                     cs_string(batch->digest)),
+                           NULL, NULL);
+    if (status != CS_NONE) {
+        return status;
+    }
+
+    status = cs_sqlite_run(&store->db, CS_SQL_BATCH_SAME,
+                           cs_values(cs_string(batch->id),
+                                     cs_string(batch->digest)),
+                           NULL, NULL);
+
+    *same = status == CS_OK;
+
+    return status == CS_OK ? CS_NONE : status;
+}
+
+
+cs_status_e
+cs_store_coupon(cs_store_t *store, cc_str_t code, cs_coupon_pt coupon,
+    void *ctx)
+{
+    cs_call_t  call = { .coupon = coupon, .ctx = ctx };
+
+    return cs_store_rows(store, CS_SQL_COUPON, cs_values(cs_string(code)),
+                         cs_store_coupon_row, &call);
+}
+
+
+cs_status_e
+cs_store_doubts(cs_store_t *store, cs_coupon_pt coupon, void *ctx)
+{
+    cs_call_t  call = { .coupon = coupon, .ctx = ctx };
+
+    return cs_store_rows(store, CS_SQL_DOUBTS, NULL, 0, cs_store_coupon_row,
+                         &call);
+}
+
+
+cs_status_e
+cs_store_events(cs_store_t *store, cc_str_t code, cs_event_pt event, void *ctx)
+{
+    cs_call_t  call = { .event = event, .ctx = ctx };
+
+    return cs_store_rows(store, CS_SQL_EVENTS, cs_values(cs_string(code)),
+                         cs_store_event_row, &call);
+}
+
+
+cs_status_e
+cs_store_operations(cs_store_t *store, cc_str_t code, cs_operation_pt operation,
+    void *ctx)
+{
+    cs_call_t  call = { .operation = operation, .code = code, .ctx = ctx };
+
+    return cs_store_rows(store, CS_SQL_OPERATIONS, cs_values(cs_string(code)),
+                         cs_store_operation_row, &call);
+}
+
+
+cs_status_e
+cs_store_coupon_save(cs_store_t *store, const cs_coupon_t *coupon)
+{
+    char                 amount[CC_MONEY_TEXT];
+    cs_status_e          status;
+    const cc_settled_t  *settled = &coupon->settled;
+
+    status = cs_sqlite_run(&store->db, CS_SQL_COUPON_SAVE,
+        cs_values(cs_string(coupon->code),
+                  cs_int(coupon->status),
+                  coupon->has_real_win
+                      ? cs_store_amount(amount, coupon->real_win) : cs_null(),
+                  cs_string(cs_str_of(cc_state_name(settled->state))),
+                  cs_int(settled->generation),
+                  settled->doubt ? cs_string(cs_str_of(settled->doubt))
+                                 : cs_null(),
+                  coupon->confirmed_at ? cs_int(coupon->confirmed_at)
+                                       : cs_null(),
+                  coupon->raw.len ? cs_string(coupon->raw) : cs_null()),
+        NULL, NULL);
+
+    return status == CS_NONE ? CS_OK : status;
+}
+
+
+cs_status_e
+cs_store_event_save(cs_store_t *store, cc_str_t code, const cc_event_t *event)
+{
+    return cs_sqlite_run(&store->db, CS_SQL_EVENT_SAVE,
+        cs_values(cs_string(code),
+                  cs_string(event->uuid),
+                  event->has_status ? cs_int(event->status) : cs_null(),
+                  cs_string(event->raw)),
+        NULL, NULL);
+}
+
+
+cs_status_e
+cs_store_operation_add(cs_store_t *store, const cs_operation_t *operation)
+{
+    char                   amount[CC_MONEY_TEXT];
+    const cc_operation_t  *o = &operation->operation;
+
+    return cs_sqlite_run(&store->db, CS_SQL_OPERATION_ADD,
+        cs_values(cs_string(operation->code),
+                  cs_int(o->generation),
+                  cs_string(cs_str_of(cc_operation_name(o->kind))),
+                  cs_store_amount(amount, o->amount),
+                  cs_int(operation->created_at),
+                  cs_string(operation->batch_id)),
+        NULL, NULL);
+}
+
+
+cs_status_e
+cs_store_rejected(cs_store_t *store, int64_t id, cs_rejected_pt rejected,
+    void *ctx)
+{
+    cs_call_t  call = { .rejected = rejected, .ctx = ctx };
+
+    if (id == 0) {
+        return cs_store_rows(store, CS_SQL_REJECTED_LIST, NULL, 0,
+                             cs_store_rejected_row, &call);
+    }
+
+    return cs_store_rows(store, CS_SQL_REJECTED, cs_values(cs_int(id)),
+                         cs_store_rejected_row, &call);
+}
+
+
+cs_status_e
+cs_store_rejected_add(cs_store_t *store, const cs_rejected_t *rejected)
+{
+    return cs_sqlite_run(&store->db, CS_SQL_REJECTED_ADD,
+        cs_values(cs_string(rejected->source),
+                  rejected->batch_id.len ? cs_string(rejected->batch_id)
+                                         : cs_null(),
+                  cs_string(rejected->reason),
+                  cs_blob(rejected->body),
+                  cs_int(rejected->received_at),
+                  cs_int(rejected->rejected_at)),
+        NULL, NULL);
+}
+
+
+cs_status_e
+cs_store_rejected_drop(cs_store_t *store, int64_t id)
+{
+    return cs_sqlite_run(&store->db, CS_SQL_REJECTED_DROP,
+                         cs_values(cs_int(id)), NULL, NULL);
+}
+
+
+static cs_status_e
+cs_store_rows(cs_store_t *store, size_t statement, const cs_value_t *values,
+    size_t n, cs_row_pt row, cs_call_t *call)
+{
+    cs_status_e  status;
+
+    status = cs_sqlite_run(&store->db, statement, values, n, row, call);
+
+    if (status == CS_OK && call->broken) {
+        (void) snprintf(store->db.error, sizeof(store->db.error),
+                        "the ledger holds a state, kind or amount that this "
+                        "program does not know");
+        return CS_REFUSED;
+    }
+
+    return status;
+}
+
+
+static void
+cs_store_coupon_row(void *ctx, sqlite3_stmt *row)
+{
+    char          *doubt;
+    cs_call_t     *call = ctx;
+    cs_coupon_t    coupon;
+
+    memset(&coupon, 0, sizeof(cs_coupon_t));
+
+    coupon.code = cs_column(row, 0);
+    coupon.status = sqlite3_column_int64(row, 1);
+    coupon.has_real_win = !cs_column_null(row, 2);
+    coupon.settled.generation = (unsigned) sqlite3_column_int64(row, 4);
+    coupon.confirmed_at = sqlite3_column_int64(row, 6);
+    coupon.settled.confirmed = coupon.confirmed_at != 0;
+    coupon.version = sqlite3_column_int64(row, 7);
+    coupon.raw = cs_column(row, 8);
+    coupon.settled.credited = !cs_column_null(row, 9);
+
+    doubt = (char *) sqlite3_column_text(row, 5);
+    coupon.settled.doubt = doubt;
+
+    if (!cs_store_state(&coupon.settled.state, cs_column(row, 3))
+        || (coupon.has_real_win
+            && cc_money_parse(&coupon.real_win, cs_column(row, 2),
+                              CC_MONEY_STRING_DIGITS)
+               != 0)
+        || (coupon.settled.credited
+            && cc_money_parse(&coupon.settled.credit, cs_column(row, 9),
+                              CC_MONEY_STRING_DIGITS)
+               != 0)
+        || coupon.settled.credited
+           != (coupon.settled.state == CC_STATE_FINAL))
+    {
+        call->broken = 1;
+        return;
+    }
+
+    call->coupon(call->ctx, &coupon);
+}
+
+
+static void
+cs_store_event_row(void *ctx, sqlite3_stmt *row)
+{
+    cs_call_t   *call = ctx;
+    cc_event_t   event;
+
+    memset(&event, 0, sizeof(cc_event_t));
+
+    event.uuid = cs_column(row, 0);
+    event.has_status = !cs_column_null(row, 1);
+    event.status = sqlite3_column_int64(row, 1);
+    event.raw = cs_column(row, 2);
+
+    call->event(call->ctx, &event);
+}
+
+
+static void
+cs_store_operation_row(void *ctx, sqlite3_stmt *row)
+{
+    cc_str_t         kind;
+    cs_call_t       *call = ctx;
+    cs_operation_t   operation;
+
+    memset(&operation, 0, sizeof(cs_operation_t));
+
+    kind = cs_column(row, 1);
+
+    operation.code = call->code;
+    operation.operation.generation = (unsigned) sqlite3_column_int64(row, 0);
+    operation.operation.kind = cc_str_is(kind, "final_credit")
+                               ? CC_OPERATION_FINAL_CREDIT
+                               : CC_OPERATION_RECALCULATION_DEBIT;
+    operation.created_at = sqlite3_column_int64(row, 3);
+    operation.batch_id = cs_column(row, 4);
+
+    if (cc_money_parse(&operation.operation.amount, cs_column(row, 2),
+                       CC_MONEY_STRING_DIGITS)
+        != 0)
+    {
+        call->broken = 1;
+        return;
+    }
+
+    call->operation(call->ctx, &operation);
+}
+
+
+static void
+cs_store_rejected_row(void *ctx, sqlite3_stmt *row)
+{
+    cs_call_t      *call = ctx;
+    cs_rejected_t   rejected;
+
+    memset(&rejected, 0, sizeof(cs_rejected_t));
+
+    rejected.id = sqlite3_column_int64(row, 0);
+    rejected.source = cs_column(row, 1);
+    rejected.batch_id = cs_column(row, 2);
+    rejected.reason = cs_column(row, 3);
+    rejected.received_at = sqlite3_column_int64(row, 4);
+    rejected.rejected_at = sqlite3_column_int64(row, 5);
+    rejected.body = cs_column(row, 6);
+
+    call->rejected(call->ctx, &rejected);
+}
+
+
+static unsigned
+cs_store_state(cc_state_e *state, cc_str_t name)
+{
+    for (*state = CC_STATE_ACTIVE; *state <= CC_STATE_RECALCULATING;
+         (*state)++)
+    {
+        if (cc_str_is(name, cc_state_name(*state))) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static cs_value_t
+cs_store_amount(char *buf, cc_money_t amount)
+{
+    cc_str_t  text;
+
+    text.data = (const unsigned char *) buf;
+    text.len = cc_money_format(buf, amount);
+
+    return cs_string(text);
+}

@@ -1,0 +1,287 @@
+/*
+ * Reading the inbox; see stream.h.
+ *
+ * The module takes the entry of a duplicate back in the moment it has added it.
+ * That wakes a waiting XREADGROUP with nothing in its hands: an empty array or
+ * nil is no error here.  An entry that is deleted while it is pending is one:
+ * its id comes without a body, and a callback is lost to us.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "stream.h"
+
+
+static redisReply *cs_stream_read_own(cs_stream_t *s);
+static redisReply *cs_stream_read_new(cs_stream_t *s);
+static redisReply *cs_stream_claim(cs_stream_t *s);
+static void cs_stream_claimed(cs_stream_t *s);
+static void cs_stream_entries(cs_stream_t *s, const redisReply *entries);
+static void cs_stream_entry(cs_stream_t *s, const redisReply *entry);
+static void cs_stream_lost(cs_stream_t *s, cc_str_t id);
+
+
+cs_status_e
+cs_stream_create_group(cs_stream_t *s)
+{
+    redisReply  *reply;
+
+    reply = cs_redis_call(s->redis, "XGROUP", "CREATE", s->conf->inbox,
+                          s->conf->group, "0", "MKSTREAM");
+
+    if (reply == NULL) {
+        return cs_redis_said(s->redis, "BUSYGROUP") ? CS_OK : CS_AGAIN;
+    }
+
+    freeReplyObject(reply);
+
+    cs_log(CS_LOG_INFO, cs_msg("consumer group created"),
+           cs_text("stream", s->conf->inbox),
+           cs_text("group", s->conf->group));
+
+    return CS_OK;
+}
+
+
+cs_status_e
+cs_stream_read(cs_stream_t *s, cs_stream_part_e part)
+{
+    redisReply  *reply;
+
+    cs_stream_release(s);
+
+    reply = NULL;
+
+    switch (part) {
+
+    case CS_STREAM_OWN:
+        reply = cs_stream_read_own(s);
+        break;
+
+    case CS_STREAM_CLAIM:
+        reply = cs_stream_claim(s);
+        break;
+
+    case CS_STREAM_NEW:
+        reply = cs_stream_read_new(s);
+        break;
+    }
+
+    if (reply == NULL) {
+        return cs_redis_said(s->redis, "NOGROUP") ? CS_NONE : CS_AGAIN;
+    }
+
+    s->reply = reply;
+
+    if (part == CS_STREAM_CLAIM) {
+        cs_stream_claimed(s);
+        return CS_OK;
+    }
+
+    /* [[stream, entries]], or nil after the wait */
+
+    cs_stream_entries(s, cs_redis_at(cs_redis_at(reply, 0), 1));
+    s->more = s->nids > 0;
+
+    return CS_OK;
+}
+
+
+static redisReply *
+cs_stream_read_own(cs_stream_t *s)
+{
+    char  count[16];
+
+    (void) snprintf(count, sizeof(count), "%d", CS_STREAM_GROUP);
+
+    return cs_redis_call(s->redis, "XREADGROUP", "GROUP", s->conf->group,
+                         s->conf->consumer, "COUNT", count, "STREAMS",
+                         s->conf->inbox, "0");
+}
+
+
+static redisReply *
+cs_stream_read_new(cs_stream_t *s)
+{
+    char  count[16], block[16];
+
+    (void) snprintf(count, sizeof(count), "%d", CS_STREAM_GROUP);
+    (void) snprintf(block, sizeof(block), "%d", CS_STREAM_BLOCK_MS);
+
+    return cs_redis_call(s->redis, "XREADGROUP", "GROUP", s->conf->group,
+                         s->conf->consumer, "COUNT", count, "BLOCK", block,
+                         "STREAMS", s->conf->inbox, ">");
+}
+
+
+static redisReply *
+cs_stream_claim(cs_stream_t *s)
+{
+    char  count[16], idle[32];
+
+    (void) snprintf(count, sizeof(count), "%d", CS_STREAM_GROUP);
+    (void) snprintf(idle, sizeof(idle), "%lld",
+                    (long long) s->conf->claim_after);
+
+    if (s->cursor[0] == '\0') {
+        (void) snprintf(s->cursor, sizeof(s->cursor), "0-0");
+    }
+
+    return cs_redis_call(s->redis, "XAUTOCLAIM", s->conf->inbox,
+                         s->conf->group, s->conf->consumer, idle, s->cursor,
+                         "COUNT", count);
+}
+
+
+/* [next cursor, entries, and since Redis 7.0 the ids that were deleted] */
+
+static void
+cs_stream_claimed(cs_stream_t *s)
+{
+    size_t             i;
+    cc_str_t           cursor;
+    const redisReply  *deleted;
+
+    cs_stream_entries(s, cs_redis_at(s->reply, 1));
+
+    /* Redis has taken these out of the pending list itself */
+
+    deleted = cs_redis_at(s->reply, 2);
+
+    for (i = 0; cs_redis_at(deleted, i) != NULL; i++) {
+        cs_stream_lost(s, cs_redis_str(cs_redis_at(deleted, i)));
+    }
+
+    if (s->n) {
+        cs_log(CS_LOG_WARN, cs_msg("took over what another consumer left"),
+               cs_number("entries", (int64_t) s->n));
+    }
+
+    cursor = cs_redis_str(cs_redis_at(s->reply, 0));
+    s->more = cursor.len > 0 && !cc_str_is(cursor, "0-0");
+
+    (void) snprintf(s->cursor, sizeof(s->cursor), "%.*s", (int) cursor.len,
+                    (const char *) cursor.data);
+}
+
+
+static void
+cs_stream_entries(cs_stream_t *s, const redisReply *entries)
+{
+    size_t  i;
+
+    for (i = 0; i < CS_STREAM_GROUP; i++) {
+
+        if (cs_redis_at(entries, i) == NULL) {
+            return;
+        }
+
+        cs_stream_entry(s, cs_redis_at(entries, i));
+    }
+}
+
+
+static void
+cs_stream_entry(cs_stream_t *s, const redisReply *entry)
+{
+    size_t             i;
+    cc_str_t           id, *fields;
+    cs_delivery_t     *delivery;
+    const redisReply  *values;
+
+    id = cs_redis_str(cs_redis_at(entry, 0));
+
+    if (id.len == 0) {
+
+        /* before 7.0 a claimed entry that was deleted is a nil without an id */
+
+        cs_stream_lost(s, id);
+        return;
+    }
+
+    s->ids[s->nids++] = (const char *) id.data;
+
+    values = cs_redis_at(entry, 1);
+
+    if (values == NULL || values->type != REDIS_REPLY_ARRAY) {
+        cs_stream_lost(s, id);
+        return;
+    }
+
+    fields = cs_alloc(values->elements * sizeof(cc_str_t));
+
+    for (i = 0; i < values->elements; i++) {
+        fields[i] = cs_redis_str(values->element[i]);
+    }
+
+    delivery = &s->deliveries[s->n++];
+    delivery->entry = id;
+    delivery->unreadable = cc_message_parse(&delivery->message, fields,
+                                            values->elements);
+    free(fields);
+}
+
+
+static void
+cs_stream_lost(cs_stream_t *s, cc_str_t id)
+{
+    cs_log(CS_LOG_ERROR, cs_msg("an entry was deleted from the inbox before it "
+                                "was settled"),
+           cs_text("stream", s->conf->inbox), cs_bytes("entry", id));
+}
+
+
+cs_status_e
+cs_stream_ack(cs_stream_t *s)
+{
+    size_t              i;
+    redisReply         *reply;
+    const char         *ack[3 + CS_STREAM_GROUP], *del[2 + CS_STREAM_GROUP];
+    cs_command_words_t  commands[2];
+
+    if (s->nids == 0) {
+        return CS_OK;
+    }
+
+    ack[0] = "XACK";
+    ack[1] = s->conf->inbox;
+    ack[2] = s->conf->group;
+
+    del[0] = "XDEL";
+    del[1] = s->conf->inbox;
+
+    for (i = 0; i < s->nids; i++) {
+        ack[3 + i] = s->ids[i];
+        del[2 + i] = s->ids[i];
+    }
+
+    commands[0].n = 3 + s->nids;
+    commands[0].words = ack;
+    commands[1].n = 2 + s->nids;
+    commands[1].words = del;
+
+    reply = cs_redis_multi(s->redis, commands, 2);
+    if (reply == NULL) {
+        return CS_AGAIN;
+    }
+
+    freeReplyObject(reply);
+
+    return CS_OK;
+}
+
+
+void
+cs_stream_release(cs_stream_t *s)
+{
+    if (s->reply) {
+        freeReplyObject(s->reply);
+        s->reply = NULL;
+    }
+
+    s->n = 0;
+    s->nids = 0;
+    s->more = 0;
+}
