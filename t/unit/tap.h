@@ -164,7 +164,7 @@ skip(const char *why)
 
 
 /* the exit status of main() */
-static int
+static int TAP_UNUSED
 done_testing(void)
 {
     (void) printf("1..%u\n", tap_tests);

@@ -1,0 +1,89 @@
+#!/bin/bash
+#
+# Fuzzes the parsers of the core, one after the other, with libFuzzer and the
+# address and undefined-behaviour sanitizers (clang is needed):
+#
+#     t/fuzz/run.sh [SECONDS [TARGET...]]         default: 60, every target
+#
+# Everything it makes lies in build/fuzz: programs, corpora (kept, so that the
+# next run goes on where this one stopped) and, if something was found, the
+# input that shows it.  The exit status says whether something was.
+
+set -eu
+
+cd "$(dirname "$0")/../.."
+seconds=${1:-60}
+shift || true
+targets=${*:-json envelope money signature message}
+out=build/fuzz
+failed=0
+
+
+# the first inputs: one of each kind is enough to begin with
+seed() {
+    local target=$1 name=$2
+
+    mkdir -p "$out/corpus/$target"
+    cat > "$out/corpus/$target/seed-$name"
+}
+
+seeds() {
+    local body='{"batchId":"b-1","couponCount":2,"coupons":[{"coupon_code":"0001",
+"status":2,"real_win":125.50,"potential_win":3e2,"events_data":[{"uuid":"98123",
+"status":2},{"uuid":7}]},{"coupon_code":"\u0030002","status":15.0,
+"realWin":"1.50","real_win":1.5}]}'
+    local hex=00112233445566778899aabbccddeeff102132435465768798a9bacbdcedfe0f
+    local base64='ABEiM0RVZneImaq7zN3u/xAhMkNUZXaHmKm6y9zt/g8='
+
+    printf '%s' "$body" | seed json body
+    printf '%s' "$body" | seed envelope body
+    printf '%s' '[-1.5e+3,"\ud83d\ude00\n",true,false,null,{"":[]}]' \
+        | seed json values
+    printf '%s' '{"batchId":"b","couponCount":1,"coupons":[{"status":2,
+"coupon_code":"1"}]}' | seed envelope small
+    printf '%s\n%s' 125.50 1e2 | seed money two
+    printf '%s' -0.00000001 | seed money small
+    printf '%s' 123456789012345678 | seed money large
+    printf '\0%s' "$hex,$hex" | seed signature hex
+    printf '\1%s' "$base64" | seed signature base64
+    printf '\3%s' "v1,$base64 v1a,AAAA" | seed signature versions
+    printf '\4%s' "sha256=$hex sha1=00" | seed signature prefix
+    printf '\0%s' 1700000000 | seed signature time
+    printf '%s\n' source sportapi id b-1 count 1 digest \
+        0123456789abcdef0123456789abcdef received 1700000000000 body '{}' \
+        | seed message entry
+}
+
+build() {
+    clang -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer \
+        -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+        -Wall -Wextra -Werror -Wstrict-prototypes -Wshadow \
+        -Isrc/core -It/unit -It/fuzz -o "$out/$1_fuzz" \
+        "t/fuzz/$1_fuzz.c" src/core/*.c -lcrypto -lxxhash -lcjson
+}
+
+
+mkdir -p "$out"
+seeds
+
+for target in $targets; do
+    build "$target"
+
+    dict=
+    case $target in json | envelope) dict=-dict=t/fuzz/json.dict ;; esac
+
+    if "$out/${target}_fuzz" $dict -max_total_time="$seconds" -max_len=4096 \
+        -timeout=10 -print_final_stats=1 -verbosity=0 \
+        -artifact_prefix="$out/$target-" "$out/corpus/$target" \
+        2> "$out/$target.log"
+    then
+        echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' \
+            "$out/$target.log") inputs in $seconds seconds, nothing found"
+    else
+        failed=1
+        cat "$out/$target.log"
+        echo "$target: FAILED, see $out/$target-*"
+    fi
+done
+
+exit $failed
