@@ -21,6 +21,8 @@ prefix        ?= /usr/local
 MODULES_DIR   ?= $(shell { $(NGINX) -V 2>&1; cat $(NGINX_SRC)/conf_flags; } \
                      2>&1 | sed -n 's/.*--modules-path=\([^ ]*\).*/\1/p' \
                      | head -n 1)
+FUZZ_SECONDS  ?= 60
+
 UNIT_DIR      ?= $(prefix)/lib/systemd/system
 DOC_DIR       := $(prefix)/share/coupon-callback
 
@@ -52,11 +54,11 @@ SETTLE_LIBS   := -lhiredis -linih -lsqlite3 $(CORE_LIBS)
 Q             := $(if $(V),,@)
 say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
 
-.PHONY: all module settle unit deps demo run test test-sanitize lint install \
+.PHONY: all module settle unit deps demo run test test-sanitize lint fuzz install \
         clean help
 
 
-all: $(if $(wildcard config),module) $(if $(wildcard src/settle/main.c),settle)
+all: module settle
 
 module: build/$(NAME).so
 
@@ -130,6 +132,10 @@ test-sanitize:
 	@t/bin/deps.sh build run test
 	@t/bin/test-sanitize.sh
 
+fuzz:
+	@t/bin/deps.sh build fuzz
+	@t/fuzz/run.sh $(FUZZ_SECONDS)
+
 install: all
 	@test -n "$(MODULES_DIR)" || { echo "set MODULES_DIR"; exit 1; }
 	install -d $(DESTDIR)$(MODULES_DIR) $(DESTDIR)$(prefix)/sbin \
@@ -154,6 +160,7 @@ help:
 	@echo 'make test        install, build, run all tests'
 	@echo 'make test-sanitize  the same under ASan and UBSan, nginx included'
 	@echo 'make lint        compilers, analysers, layers, style'
+	@echo 'make fuzz        each parser for FUZZ_SECONDS (clang)'
 	@echo 'make install     module, daemon, samples (DESTDIR, prefix,' \
 	                        'MODULES_DIR, UNIT_DIR)'
 	@echo 'make clean       remove build/'

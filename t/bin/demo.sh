@@ -98,7 +98,7 @@ operations() {
     say "\$ coupon-settle show $code"
     settle show "$code" | shown
     got=$(ledger "SELECT operation_key, amount FROM coupon_operations
-                  WHERE coupon_code = '$code' ORDER BY rowid")
+                  WHERE coupon_code = '$code' ORDER BY settlement_generation, kind DESC")
     [ "$got" = "$expected" ] \
         || fail "operations of $code: \"$got\" instead of \"$expected\""
 }

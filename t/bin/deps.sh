@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs what is missing, and says what and why.  Does nothing if all is there.
 #
-#   deps.sh build|run|test|lint ...
+#   deps.sh build|run|test|lint|fuzz ...
 #
 # Packages come from the machine's own apt sources (sudo unless root).  Debian
 # starts nginx and Redis as system services when it installs them; this script
@@ -60,7 +60,12 @@ clang-format        layout
 shellcheck          checks the scripts
 END
     ;;
-    *) echo "usage: $0 build|run|test|lint ..." >&2; exit 2 ;;
+    fuzz) cat <<'END'
+clang               libFuzzer
+libclang-rt-dev     libFuzzer and the sanitizers
+END
+    ;;
+    *) echo "usage: $0 build|run|test|lint|fuzz ..." >&2; exit 2 ;;
     esac
 }
 
