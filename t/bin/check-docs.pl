@@ -47,7 +47,7 @@ for my $name (sort keys %variable) {
         unless $readme =~ /\$$name\b/;
 }
 
-while ($conf =~ /(\$?)(coupon_callback\w*)/g) {
+while ($conf =~ /(\$?)(?<!\w)(coupon_callback\w*)/g) {
     wrong("conf/nginx.conf has $1$2, the module has not")
         unless $1 ? $variable{$2} : $directive{$2};
 }

@@ -104,6 +104,13 @@ operations() {
 }
 
 
+# counted RESULT N: the metrics say so
+counted() {
+    grep -q "^coupon_callback_requests_total.*result=\"$1\".* $2\$" \
+        "$dir/metrics" || fail "expected $2 $1 in the metrics"
+}
+
+
 stay() {
     cat <<END
 
@@ -201,13 +208,17 @@ demo() {
     title 'What nginx has counted'
     say "\$ curl http://127.0.0.1:$nginx_port/metrics"
     curl -sS "http://127.0.0.1:$nginx_port/metrics" >"$dir/metrics"
-    grep '^coupon_callback.*result=' "$dir/metrics" | grep -v _bucket \
-        | shown
-    tail -n 6 "$dir/access.log" | shown
+    grep '^coupon_callback_requests_total.*[^0]$' "$dir/metrics" | shown
+    counted accepted 3
+    counted duplicate 1
+    counted unsigned 1
+    counted malformed 1
+    say '$ tail access.log'
+    shown <"$dir/access.log"
     [ "$(wc -l <"$dir/access.log")" = 6 ] || fail 'expected six lines'
     ! grep -E '\[(alert|emerg|crit)\]' "$dir/error.log" \
         || fail 'the error log of nginx has an alert'
-    good 'six callbacks in the access log, no alert in the error log'
+    good 'six callbacks, each with its result, and no alert in the error log'
 }
 
 
