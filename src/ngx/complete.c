@@ -1,0 +1,338 @@
+/*
+ * What makes a receiving location complete, once all directives are known.
+ *
+ * What would fail open or lose money is refused here, when the configuration is
+ * read, with a sentence that names the directive.
+ */
+
+#include "ngx_http_coupon.h"
+
+
+#define NGX_HTTP_COUPON_PATIENCE  10000             /* ms the provider waits */
+#define NGX_HTTP_COUPON_RETRIES   (81 * 60 * 1000)  /* ms to its last attempt */
+#define NGX_HTTP_COUPON_BUFFER    (256 * 1024)      /* a full batch */
+
+
+static char *ngx_http_coupon_check(ngx_conf_t *cf,
+    ngx_http_coupon_loc_conf_t *conf);
+static ngx_uint_t ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix);
+static ngx_int_t ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_loc_conf_t *conf);
+static ngx_int_t ngx_http_coupon_sportapi(ngx_conf_t *cf,
+    ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
+static int ngx_http_coupon_shaped(void *pattern, cc_str_t text);
+static void ngx_http_coupon_free_hmac(void *data);
+static void ngx_http_coupon_free_json(void *data);
+
+
+char *
+ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
+{
+    char                          *rv;
+    ngx_http_core_loc_conf_t      *clcf;
+    ngx_http_core_srv_conf_t      *cscf;
+    ngx_http_coupon_loc_conf_t   **receiver;
+    ngx_http_coupon_main_conf_t   *cmcf;
+
+    rv = ngx_http_coupon_check(cf, conf);
+
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf,
+                                              ngx_http_coupon_callback_module);
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    conf->server = cscf->server_name;
+    conf->location = clcf->name;
+
+    /* nginx's default, which a full batch would leave for a temporary file */
+
+    if (clcf->client_body_buffer_size == (size_t) 2 * ngx_pagesize) {
+        clcf->client_body_buffer_size = NGX_HTTP_COUPON_BUFFER;
+    }
+
+    receiver = ngx_array_push(&cmcf->receivers);
+
+    if (receiver == NULL
+        || ngx_http_coupon_use_pool(cmcf, conf) != NGX_OK
+        || ngx_http_coupon_sportapi(cf, cmcf, conf) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    *receiver = conf;
+
+    if (cmcf->zone == NULL) {
+        cmcf->zone = ngx_http_coupon_metrics_zone(cf);
+    }
+
+    return cmcf->zone ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
+{
+    ngx_str_t  empty;
+
+    if (conf->redis == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback\" needs \"coupon_callback_redis\""
+                           " to say where its inbox is");
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->secrets == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback sportapi\" needs a "
+                           "\"coupon_callback_secret\"");
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->prefix.len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback_prefix\" is empty");
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->timeout == 0 || conf->timeout >= NGX_HTTP_COUPON_PATIENCE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback_timeout\" must be more than 0 and"
+                           " less than the 10 seconds the provider waits");
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->max_coupons == 0 || conf->max_pending == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback_max_coupons\" and "
+                           "\"coupon_callback_max_pending\" must be 1 or more");
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->dedup_window == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback_dedup_window\" must be more than "
+                           "0");
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->dedup_window < NGX_HTTP_COUPON_RETRIES) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"coupon_callback_dedup_window\" is shorter than "
+                           "the 81 minutes in which the provider retries");
+    }
+
+    ngx_str_null(&empty);
+
+    if (conf->timestamp != NULL
+        && !ngx_http_coupon_covered(&conf->timestamp->value,
+                                    conf->signed_prefix
+                                    ? &conf->signed_prefix->value : &empty))
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback_timestamp\" is not covered by the"
+                           " signature: \"coupon_callback_signed_prefix\" must "
+                           "contain it");
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/*
+ * Is the value, "$http_x_timestamp", a part of the prefix that is signed,
+ * "v0:$http_x_timestamp:"?  A longer variable name that begins alike is not.
+ */
+static ngx_uint_t
+ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix)
+{
+    u_char  *p, *end, c;
+
+    if (value->len == 0 || ngx_strlchr(value->data, value->data + value->len,
+                                       '$') == NULL)
+    {
+        return 0;
+    }
+
+    end = prefix->data + prefix->len;
+
+    for (p = prefix->data; p + value->len <= end; p++) {
+
+        if (ngx_memcmp(p, value->data, value->len) != 0) {
+            continue;
+        }
+
+        c = (p + value->len < end) ? p[value->len] : '\0';
+
+        if (value->data[value->len - 1] == '}'
+            || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                 || (c >= '0' && c <= '9') || c == '_'))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* only those that somebody uses are connected */
+static ngx_int_t
+ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_loc_conf_t *conf)
+{
+    ngx_uint_t                 i;
+    ngx_http_coupon_redis_t  **pool;
+
+    if (conf->ack == NGX_HTTP_COUPON_ACK_FSYNC) {
+        conf->redis->prove = 1;
+    }
+
+    pool = cmcf->pools.elts;
+
+    for (i = 0; i < cmcf->pools.nelts; i++) {
+        if (pool[i] == conf->redis) {
+            return NGX_OK;
+        }
+    }
+
+    pool = ngx_array_push(&cmcf->pools);
+    if (pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    *pool = conf->redis;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_coupon_sportapi(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_loc_conf_t *conf)
+{
+    cc_str_t             key;
+    ngx_str_t           *secret;
+    ngx_uint_t           i;
+    cc_sportapi_t       *sportapi;
+    ngx_pool_cleanup_t  *cln;
+
+    if (cmcf->json == NULL) {
+        cln = ngx_pool_cleanup_add(cf->pool, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        cmcf->json = cc_json_create(((uint64_t) ngx_random() << 32)
+                                    ^ (uint64_t) ngx_random() ^ ngx_pid);
+        if (cmcf->json == NULL) {
+            return NGX_ERROR;
+        }
+
+        cln->handler = ngx_http_coupon_free_json;
+        cln->data = cmcf->json;
+    }
+
+    sportapi = &conf->sportapi;
+    sportapi->json = cmcf->json;
+    sportapi->prefix.data = conf->signature_prefix.data;
+    sportapi->prefix.len = conf->signature_prefix.len;
+    sportapi->encoding = conf->encoding;
+    sportapi->tolerance_ms = conf->timestamp ? (int64_t) conf->tolerance : 0;
+    sportapi->rules.shape = ngx_http_coupon_shaped;
+    sportapi->rules.batch_id = conf->batch_id;
+    sportapi->rules.coupon_code = conf->coupon_code;
+    sportapi->rules.max_coupons = conf->max_coupons;
+
+    sportapi->hmacs = ngx_pcalloc(cf->pool, conf->secrets->nelts
+                                            * sizeof(cc_hmac_t *));
+    if (sportapi->hmacs == NULL) {
+        return NGX_ERROR;
+    }
+
+    secret = conf->secrets->elts;
+
+    for (i = 0; i < conf->secrets->nelts; i++) {
+        cln = ngx_pool_cleanup_add(cf->pool, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        key.data = secret[i].data;
+        key.len = secret[i].len;
+
+        sportapi->hmacs[i] = cc_hmac_create(conf->hash, key);
+
+        if (sportapi->hmacs[i] == NULL) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "\"coupon_callback_secret\": OpenSSL refuses "
+                               "the secret or the hash of "
+                               "\"coupon_callback_signature\"");
+            return NGX_ERROR;
+        }
+
+        cln->handler = ngx_http_coupon_free_hmac;
+        cln->data = sportapi->hmacs[i];
+        sportapi->nhmacs = i + 1;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_regex_t *
+ngx_http_coupon_regex(ngx_conf_t *cf, ngx_str_t *pattern)
+{
+    u_char               errstr[NGX_MAX_CONF_ERRSTR];
+    ngx_regex_compile_t  rc;
+
+    ngx_memzero(&rc, sizeof(ngx_regex_compile_t));
+
+    rc.pattern = *pattern;
+    rc.pool = cf->pool;
+    rc.err.len = NGX_MAX_CONF_ERRSTR;
+    rc.err.data = errstr;
+
+    if (ngx_regex_compile(&rc) != NGX_OK) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V", &rc.err);
+        return NULL;
+    }
+
+    return rc.regex;
+}
+
+
+static int
+ngx_http_coupon_shaped(void *pattern, cc_str_t text)
+{
+    ngx_str_t  s;
+
+    /* a "$" in a pattern matches in front of a last line feed as well */
+
+    if (text.len == 0 || text.data[text.len - 1] == LF) {
+        return 0;
+    }
+
+    s.data = (u_char *) text.data;
+    s.len = text.len;
+
+    return ngx_regex_exec((ngx_regex_t *) pattern, &s, NULL, 0) >= 0;
+}
+
+
+static void
+ngx_http_coupon_free_hmac(void *data)
+{
+    cc_hmac_destroy(data);
+}
+
+
+static void
+ngx_http_coupon_free_json(void *data)
+{
+    cc_json_destroy(data);
+}

@@ -1,0 +1,390 @@
+/*
+ * Directives with a form of their own: nginx.conf to configuration.
+ *
+ * A setter refuses what is wrong by itself; what is wrong only together with
+ * other directives is refused in complete.c.
+ */
+
+#include "ngx_http_coupon.h"
+
+
+static ngx_int_t ngx_http_coupon_redis_option(ngx_conf_t *cf,
+    ngx_command_t *cmd, ngx_http_coupon_redis_t *redis, ngx_str_t *option);
+static ngx_int_t ngx_http_coupon_hash(ngx_str_t *name, ngx_uint_t *hash);
+
+
+char *
+ngx_http_coupon_set_redis(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_coupon_loc_conf_t *lcf = conf;
+
+    ngx_url_t                 u;
+    ngx_str_t                *value;
+    ngx_uint_t                i;
+    ngx_http_coupon_redis_t  *redis;
+
+    if (lcf->redis != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    /* resolved now: a name server is never asked while callbacks wait */
+
+    ngx_memzero(&u, sizeof(ngx_url_t));
+    u.url = value[1];
+    u.default_port = 6379;
+
+    if (ngx_parse_url(cf->pool, &u) != NGX_OK) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s in \"%V\" of \"%V\"",
+                           u.err ? u.err : "no memory", &u.url, &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    redis = ngx_pcalloc(cf->pool, sizeof(ngx_http_coupon_redis_t));
+    if (redis == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    redis->name = value[1];
+    redis->addrs = u.addrs;
+    redis->naddrs = u.naddrs;
+    redis->connections = 4;
+
+    for (i = 2; i < cf->args->nelts; i++) {
+        if (ngx_http_coupon_redis_option(cf, cmd, redis, &value[i]) != NGX_OK) {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    if (redis->user.len && redis->password.len == 0) {
+        return "has a user without a password";
+    }
+
+    lcf->redis = redis;
+
+    return NGX_CONF_OK;
+}
+
+
+static ngx_int_t
+ngx_http_coupon_redis_option(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_http_coupon_redis_t *redis, ngx_str_t *option)
+{
+    ngx_int_t  n;
+    ngx_str_t  text;
+
+    if (ngx_http_coupon_option(option, "db=", &text)) {
+        n = ngx_atoi(text.data, text.len);
+
+        if (n != NGX_ERROR && n <= NGX_MAX_INT32_VALUE) {
+            redis->db = n;
+            return NGX_OK;
+        }
+
+    } else if (ngx_http_coupon_option(option, "connections=", &text)) {
+        n = ngx_atoi(text.data, text.len);
+
+        if (n >= 1 && n <= 64) {
+            redis->connections = n;
+            return NGX_OK;
+        }
+
+    } else if (ngx_http_coupon_option(option, "user=", &text)) {
+
+        if (text.len) {
+            redis->user = text;
+            return NGX_OK;
+        }
+
+    } else if (ngx_http_coupon_option(option, "password=", &text)) {
+        return ngx_http_coupon_read_secret(cf, cmd, &text, &redis->password);
+
+    } else if (ngx_http_coupon_option(option, "tls=", &text)) {
+
+        if (text.len == 3 && ngx_strncmp(text.data, "off", 3) == 0) {
+            return NGX_OK;
+        }
+
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"tls=%V\" in \"%V\": this module has no TLS to "
+                           "Redis", &text, &cmd->name);
+        return NGX_ERROR;
+
+    } else if (ngx_http_coupon_option(option, "ca=", &text)
+               || ngx_http_coupon_option(option, "cert=", &text)
+               || ngx_http_coupon_option(option, "key=", &text)
+               || ngx_http_coupon_option(option, "name=", &text))
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" in \"%V\" needs \"tls=on\"", option,
+                           &cmd->name);
+        return NGX_ERROR;
+    }
+
+    /* it may hold a password with a slip in its name: not for the log */
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid or unknown parameter in \"%V\"", &cmd->name);
+
+    return NGX_ERROR;
+}
+
+
+char *
+ngx_http_coupon_set_signature(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_coupon_loc_conf_t *lcf = conf;
+
+    ngx_str_t   *value, text;
+    ngx_uint_t   i;
+
+    if (lcf->signature != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    lcf->signature = ngx_http_coupon_value(cf, &value[1]);
+    if (lcf->signature == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    lcf->hash = CC_HASH_SHA256;
+    lcf->encoding = CC_ENCODING_HEX;
+    ngx_str_set(&lcf->signature_prefix, "");
+
+    for (i = 2; i < cf->args->nelts; i++) {
+
+        if (ngx_http_coupon_option(&value[i], "prefix=", &text)) {
+            lcf->signature_prefix = text;
+            continue;
+        }
+
+        if (ngx_http_coupon_option(&value[i], "encoding=", &text)
+            && ngx_http_coupon_encoding(&text, &lcf->encoding) == NGX_OK)
+        {
+            continue;
+        }
+
+        if (ngx_http_coupon_option(&value[i], "hash=", &text)
+            && ngx_http_coupon_hash(&text, &lcf->hash) == NGX_OK)
+        {
+            continue;
+        }
+
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid parameter \"%V\" in \"%V\"", &value[i],
+                           &cmd->name);
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_coupon_set_timestamp(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_coupon_loc_conf_t *lcf = conf;
+
+    ngx_int_t   ms;
+    ngx_str_t  *value, text;
+
+    if (lcf->timestamp != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    lcf->tolerance = 5 * 60 * 1000;
+
+    if (cf->args->nelts == 2 && value[1].len == 3
+        && ngx_strncmp(value[1].data, "off", 3) == 0)
+    {
+        lcf->timestamp = NULL;
+        return NGX_CONF_OK;
+    }
+
+    lcf->timestamp = ngx_http_coupon_value(cf, &value[1]);
+    if (lcf->timestamp == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (cf->args->nelts == 2) {
+        return NGX_CONF_OK;
+    }
+
+    ms = NGX_ERROR;
+
+    if (ngx_http_coupon_option(&value[2], "tolerance=", &text)) {
+        ms = ngx_parse_time(&text, 0);
+    }
+
+    if (ms == NGX_ERROR || ms == 0) {
+        return "takes \"tolerance=TIME\" after its value, more than 0";
+    }
+
+    lcf->tolerance = ms;
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_coupon_set_regex(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    char  *p = conf;
+
+    ngx_str_t     *value;
+    ngx_regex_t  **regex;
+
+    regex = (ngx_regex_t **) (p + cmd->offset);
+
+    if (*regex != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+    *regex = ngx_http_coupon_regex(cf, &value[1]);
+
+    return *regex ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+char *
+ngx_http_coupon_set_ack(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_coupon_loc_conf_t *lcf = conf;
+
+    ngx_str_t  *value;
+
+    if (lcf->ack != NGX_CONF_UNSET_UINT) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "fsync") == 0) {
+        lcf->ack = NGX_HTTP_COUPON_ACK_FSYNC;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_strcmp(value[1].data, "enqueued") == 0) {
+        lcf->ack = NGX_HTTP_COUPON_ACK_ENQUEUED;
+        return NGX_CONF_OK;
+    }
+
+    return "takes \"fsync\" or \"enqueued\"";
+}
+
+
+char *
+ngx_http_coupon_set_quarantine(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_coupon_loc_conf_t *lcf = conf;
+
+    ngx_str_t  *value;
+
+    if (lcf->quarantine != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        lcf->quarantine = 0;
+        return NGX_CONF_OK;
+    }
+
+    lcf->quarantine = ngx_atoi(value[1].data, value[1].len);
+
+    if (lcf->quarantine == NGX_ERROR || lcf->quarantine == 0) {
+        return "takes a number of bodies, or \"off\"";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+ngx_http_complex_value_t *
+ngx_http_coupon_value(ngx_conf_t *cf, ngx_str_t *text)
+{
+    ngx_http_complex_value_t          *value;
+    ngx_http_compile_complex_value_t   ccv;
+
+    value = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (value == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+    ccv.cf = cf;
+    ccv.value = text;
+    ccv.complex_value = value;
+
+    return ngx_http_compile_complex_value(&ccv) == NGX_OK ? value : NULL;
+}
+
+
+ngx_int_t
+ngx_http_coupon_encoding(ngx_str_t *name, ngx_uint_t *encoding)
+{
+    if (name->len == 3 && ngx_strncmp(name->data, "hex", 3) == 0) {
+        *encoding = CC_ENCODING_HEX;
+        return NGX_OK;
+    }
+
+    if (name->len == 6 && ngx_strncmp(name->data, "base64", 6) == 0) {
+        *encoding = CC_ENCODING_BASE64;
+        return NGX_OK;
+    }
+
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_coupon_hash(ngx_str_t *name, ngx_uint_t *hash)
+{
+    ngx_uint_t  i;
+
+    static const struct {
+        ngx_str_t   name;
+        cc_hash_e   hash;
+    } hashes[] = {
+        { ngx_string("sha256"), CC_HASH_SHA256 },
+        { ngx_string("sha512"), CC_HASH_SHA512 },
+        { ngx_string("sha1"),   CC_HASH_SHA1 }
+    };
+
+    for (i = 0; i < sizeof(hashes) / sizeof(hashes[0]); i++) {
+        if (name->len == hashes[i].name.len
+            && ngx_strncmp(name->data, hashes[i].name.data, name->len) == 0)
+        {
+            *hash = hashes[i].hash;
+            return NGX_OK;
+        }
+    }
+
+    return NGX_ERROR;
+}
+
+
+/* "name=value": 1 and the value, or 0 */
+ngx_uint_t
+ngx_http_coupon_option(ngx_str_t *argument, const char *name, ngx_str_t *value)
+{
+    size_t  len;
+
+    len = ngx_strlen(name);
+
+    if (argument->len < len || ngx_strncmp(argument->data, name, len) != 0) {
+        return 0;
+    }
+
+    value->data = argument->data + len;
+    value->len = argument->len - len;
+
+    return 1;
+}

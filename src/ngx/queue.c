@@ -1,0 +1,568 @@
+/*
+ * One request is one round trip:
+ *
+ *   MULTI
+ *   SET  PREFIX:seen:SOURCE:ID  <digest>:<token>  NX PX <window>
+ *   XADD PREFIX:inbox * source … id … count … digest … received … body …
+ *   EVAL <guard> 2 PREFIX:seen:SOURCE:ID PREFIX:inbox <digest>:<token>
+ *   EXEC
+ *
+ * MULTI is atomic but not conditional, and Redis rolls nothing back: of SET NX
+ * and XADD alone, a duplicate would be enqueued as well, and an XADD that fails
+ * would leave a mark that turns every later delivery of this id into a
+ * "duplicate" of something that was never stored.  The guard makes the pair
+ * exact.  It sees a body only where there is an entry to take back.
+ *
+ * Every element of the reply is looked at; what is not exactly as expected is
+ * not a success.
+ */
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <openssl/rand.h>
+
+#include "queue.h"
+
+
+#define NGX_HTTP_COUPON_TOKEN_LEN  33            /* random, '-', counter */
+#define NGX_HTTP_COUPON_MARK_LEN                                             \
+    (CC_DIGEST_LEN + 1 + NGX_HTTP_COUPON_TOKEN_LEN)
+
+#define NGX_HTTP_COUPON_ARGS       24            /* of the longest command */
+
+
+struct ngx_http_coupon_ticket_s {
+    ngx_http_coupon_redis_conn_t  *conn;
+    ngx_http_coupon_queue_pt       done;         /* NULL: the owner left */
+    void                          *owner;
+
+    ngx_uint_t                     replies;      /* to come; 0: it is freed */
+    unsigned                       reported:1;   /* an error, once is enough */
+
+    u_char                         mark[NGX_HTTP_COUPON_MARK_LEN];
+    ngx_str_t                      seen;         /* keys, behind the ticket */
+    ngx_str_t                      stream;
+};
+
+
+typedef struct {
+    const char                    *argv[NGX_HTTP_COUPON_ARGS];
+    size_t                         len[NGX_HTTP_COUPON_ARGS];
+    int                            argc;
+} ngx_http_coupon_command_t;
+
+
+static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
+    ngx_http_coupon_redis_conn_t *conn, const ngx_str_t *prefix,
+    const cc_message_t *message, const char *stream);
+static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
+    ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
+    ngx_uint_t n, redisCallbackFn *last);
+static void ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
+    const char *name);
+static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
+    const char *name, cc_str_t value);
+static void ngx_http_coupon_queue_queued(redisAsyncContext *ac, void *data,
+    void *privdata);
+static void ngx_http_coupon_queue_added(redisAsyncContext *ac, void *data,
+    void *privdata);
+static void ngx_http_coupon_queue_rejected(redisAsyncContext *ac, void *data,
+    void *privdata);
+static void ngx_http_coupon_queue_unmarked(redisAsyncContext *ac, void *data,
+    void *privdata);
+static ngx_http_coupon_queue_outcome_e ngx_http_coupon_queue_judge(
+    ngx_http_coupon_ticket_t *ticket, redisReply *exec);
+static ngx_uint_t ngx_http_coupon_queue_refused(
+    ngx_http_coupon_ticket_t *ticket, redisReply *reply);
+static ngx_http_coupon_queue_outcome_e ngx_http_coupon_queue_unexpected(
+    ngx_http_coupon_ticket_t *ticket);
+static void ngx_http_coupon_queue_replied(ngx_http_coupon_ticket_t *ticket);
+static void ngx_http_coupon_queue_finish(ngx_http_coupon_ticket_t *ticket,
+    ngx_http_coupon_queue_outcome_e outcome);
+
+
+/*
+ * KEYS: the mark, the inbox.  ARGV: what SET was to write.
+ *
+ * The mark is ours: this is the first delivery, and XADD has added its entry if
+ * the inbox is a stream; else the mark is taken back.  The mark is another's
+ * (or no string at all): ours is the newest entry, and is taken back.  Once the
+ * ids of the stream are used up, XADD adds nothing: then there is nothing to
+ * take back either.
+ */
+static const char  ngx_http_coupon_guard[] =
+    "local mark = redis.pcall('GET', KEYS[1])\n"
+    "local kind = redis.call('TYPE', KEYS[2]).ok\n"
+    "if mark == ARGV[1] then\n"
+    "  if kind == 'stream' then return redis.status_reply('STORED') end\n"
+    "  redis.call('DEL', KEYS[1])\n"
+    "  return redis.error_reply('WRONGTYPE the inbox is a ' .. kind)\n"
+    "end\n"
+    "if kind == 'stream' then\n"
+    "  local info, last, newest = redis.call('XINFO', 'STREAM', KEYS[2])\n"
+    "  for i = 1, #info, 2 do\n"
+    "    if info[i] == 'last-generated-id' then last = info[i + 1] end\n"
+    "    if info[i] == 'last-entry' then newest = info[i + 1] end\n"
+    "  end\n"
+    "  if newest and newest[1] == last\n"
+    "    and last ~= '18446744073709551615-18446744073709551615'\n"
+    "  then redis.call('XDEL', KEYS[2], last) end\n"
+    "end\n"
+    "return mark or redis.error_reply('ERR the mark was not set')\n";
+
+static const char  ngx_http_coupon_unmark[] =
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then\n"
+    "  return redis.call('DEL', KEYS[1])\n"
+    "end\n"
+    "return 0\n";
+
+
+/* of this process: no two tokens are the same, on whatever machine */
+static uint64_t  ngx_http_coupon_token_random;
+static uint64_t  ngx_http_coupon_token_count;
+
+
+#define ngx_http_coupon_arg(command, data, size)                             \
+    (command)->argv[(command)->argc] = (const char *) (data);                \
+    (command)->len[(command)->argc++] = (size)
+
+
+ngx_int_t
+ngx_http_coupon_queue_init(ngx_log_t *log)
+{
+    ngx_http_coupon_token_count = 0;
+
+    if (RAND_bytes((u_char *) &ngx_http_coupon_token_random,
+                   sizeof(ngx_http_coupon_token_random))
+        != 1)
+    {
+        ngx_log_error(NGX_LOG_EMERG, log, 0,
+                      "coupon_callback: no random bytes for the tokens");
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_http_coupon_ticket_t *
+ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
+    const ngx_str_t *prefix, const cc_message_t *message, ngx_msec_t window,
+    ngx_http_coupon_queue_pt done, void *owner)
+{
+    u_char                     *p, ttl[NGX_INT_T_LEN];
+    u_char                      count[NGX_INT64_LEN], received[NGX_INT64_LEN];
+    cc_str_t                    value;
+    ngx_http_coupon_ticket_t   *ticket;
+    ngx_http_coupon_command_t   commands[5];
+
+    ticket = ngx_http_coupon_queue_ticket(conn, prefix, message, CC_KEY_INBOX);
+    if (ticket == NULL) {
+        return NULL;
+    }
+
+    ticket->done = done;
+    ticket->owner = owner;
+
+    p = ngx_cpymem(ticket->mark, message->digest.data, CC_DIGEST_LEN);
+    (void) ngx_sprintf(p, ":%016xL-%016xL", ngx_http_coupon_token_random,
+                       ngx_http_coupon_token_count++);
+
+    ngx_http_coupon_queue_command(&commands[0], "MULTI");
+
+    ngx_http_coupon_queue_command(&commands[1], "SET");
+    ngx_http_coupon_arg(&commands[1], ticket->seen.data, ticket->seen.len);
+    ngx_http_coupon_arg(&commands[1], ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
+    ngx_http_coupon_arg(&commands[1], "NX", 2);
+    ngx_http_coupon_arg(&commands[1], "PX", 2);
+    p = ngx_sprintf(ttl, "%M", window);
+    ngx_http_coupon_arg(&commands[1], ttl, p - ttl);
+
+    ngx_http_coupon_queue_command(&commands[2], "XADD");
+    ngx_http_coupon_arg(&commands[2], ticket->stream.data, ticket->stream.len);
+    ngx_http_coupon_arg(&commands[2], "*", 1);
+    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_SOURCE,
+                                message->source);
+    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_ID, message->id);
+    value.data = count;
+    value.len = ngx_sprintf(count, "%uL", message->count) - count;
+    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_COUNT, value);
+    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_DIGEST,
+                                message->digest);
+    value.data = received;
+    value.len = ngx_sprintf(received, "%L", message->received) - received;
+    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_RECEIVED, value);
+    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_BODY, message->body);
+
+    ngx_http_coupon_queue_command(&commands[3], "EVAL");
+    ngx_http_coupon_arg(&commands[3], ngx_http_coupon_guard,
+                        sizeof(ngx_http_coupon_guard) - 1);
+    ngx_http_coupon_arg(&commands[3], "2", 1);
+    ngx_http_coupon_arg(&commands[3], ticket->seen.data, ticket->seen.len);
+    ngx_http_coupon_arg(&commands[3], ticket->stream.data, ticket->stream.len);
+    ngx_http_coupon_arg(&commands[3], ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
+
+    ngx_http_coupon_queue_command(&commands[4], "EXEC");
+
+    return ngx_http_coupon_queue_send(ticket, commands, 5,
+                                      ngx_http_coupon_queue_added);
+}
+
+
+ngx_http_coupon_ticket_t *
+ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
+    const ngx_str_t *prefix, const cc_message_t *message, const char *reason,
+    ngx_int_t limit, ngx_http_coupon_queue_pt done, void *owner)
+{
+    u_char                     *p, max[NGX_INT_T_LEN], received[NGX_INT64_LEN];
+    cc_str_t                    value;
+    ngx_http_coupon_ticket_t   *ticket;
+    ngx_http_coupon_command_t   command;
+
+    ticket = ngx_http_coupon_queue_ticket(conn, prefix, message,
+                                          CC_KEY_REJECTED);
+    if (ticket == NULL) {
+        return NULL;
+    }
+
+    ticket->done = done;
+    ticket->owner = owner;
+
+    ngx_http_coupon_queue_command(&command, "XADD");
+    ngx_http_coupon_arg(&command, ticket->stream.data, ticket->stream.len);
+    ngx_http_coupon_arg(&command, "MAXLEN", 6);
+    p = ngx_sprintf(max, "%i", limit);
+    ngx_http_coupon_arg(&command, max, p - max);
+    ngx_http_coupon_arg(&command, "*", 1);
+    ngx_http_coupon_queue_field(&command, CC_FIELD_SOURCE, message->source);
+    ngx_http_coupon_queue_field(&command, CC_FIELD_ID, message->id);
+    value.data = (const unsigned char *) reason;
+    value.len = ngx_strlen(reason);
+    ngx_http_coupon_queue_field(&command, CC_FIELD_REASON, value);
+    value.data = received;
+    value.len = ngx_sprintf(received, "%L", message->received) - received;
+    ngx_http_coupon_queue_field(&command, CC_FIELD_RECEIVED, value);
+    ngx_http_coupon_queue_field(&command, CC_FIELD_BODY, message->body);
+
+    return ngx_http_coupon_queue_send(ticket, &command, 1,
+                                      ngx_http_coupon_queue_rejected);
+}
+
+
+static void
+ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
+    const char *name)
+{
+    command->argc = 0;
+    ngx_http_coupon_arg(command, name, ngx_strlen(name));
+}
+
+
+static void
+ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
+    const char *name, cc_str_t value)
+{
+    ngx_http_coupon_arg(command, name, ngx_strlen(name));
+    ngx_http_coupon_arg(command, value.len ? value.data : (u_char *) "",
+                        value.len);
+}
+
+
+static ngx_http_coupon_ticket_t *
+ngx_http_coupon_queue_ticket(ngx_http_coupon_redis_conn_t *conn,
+    const ngx_str_t *prefix, const cc_message_t *message, const char *stream)
+{
+    u_char                    *p;
+    ngx_http_coupon_ticket_t  *ticket;
+
+    ticket = ngx_calloc(sizeof(ngx_http_coupon_ticket_t)
+                        + prefix->len + sizeof(CC_KEY_SEEN)
+                        + message->source.len + 1 + message->id.len
+                        + prefix->len + ngx_strlen(stream), ngx_cycle->log);
+    if (ticket == NULL) {
+        return NULL;
+    }
+
+    ticket->conn = conn;
+
+    p = (u_char *) ticket + sizeof(ngx_http_coupon_ticket_t);
+    ticket->seen.data = p;
+    p = ngx_cpymem(p, prefix->data, prefix->len);
+    p = ngx_cpymem(p, CC_KEY_SEEN, sizeof(CC_KEY_SEEN) - 1);
+    p = ngx_cpymem(p, message->source.data, message->source.len);
+    *p++ = ':';
+    p = ngx_cpymem(p, message->id.data, message->id.len);
+    ticket->seen.len = p - ticket->seen.data;
+
+    ticket->stream.data = p;
+    p = ngx_cpymem(p, prefix->data, prefix->len);
+    p = ngx_cpymem(p, stream, ngx_strlen(stream));
+    ticket->stream.len = p - ticket->stream.data;
+
+    return ticket;
+}
+
+
+/* all commands or, as the connection is then dropped, none */
+static ngx_http_coupon_ticket_t *
+ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
+    ngx_http_coupon_command_t *commands, ngx_uint_t n, redisCallbackFn *last)
+{
+    ngx_uint_t                     i;
+    ngx_http_coupon_redis_conn_t  *conn;
+
+    conn = ticket->conn;
+
+    conn->waiting++;
+    conn->pool->pending++;
+    (void) ngx_atomic_fetch_add(&conn->pool->gauges->pending, 1);
+
+    for (i = 0; i < n; i++) {
+        if (redisAsyncCommandArgv(conn->ac,
+                                  i == n - 1 ? last
+                                             : ngx_http_coupon_queue_queued,
+                                  ticket, commands[i].argc, commands[i].argv,
+                                  commands[i].len)
+            != REDIS_OK)
+        {
+            break;
+        }
+
+        ticket->replies++;
+    }
+
+    if (i == n) {
+        return ticket;
+    }
+
+    ngx_http_coupon_redis_drop(conn);
+    ngx_http_coupon_queue_leave(ticket);
+
+    ticket->replies++;
+    ngx_http_coupon_queue_replied(ticket);
+
+    return NULL;
+}
+
+
+void
+ngx_http_coupon_queue_leave(ngx_http_coupon_ticket_t *ticket)
+{
+    ticket->done = NULL;
+    ticket->owner = NULL;
+}
+
+
+/* of MULTI and what it queues: QUEUED, or why EXEC is going to be refused */
+static void
+ngx_http_coupon_queue_queued(redisAsyncContext *ac, void *data,
+    void *privdata)
+{
+    redisReply                *reply = data;
+    ngx_http_coupon_ticket_t  *ticket = privdata;
+
+    if (reply != NULL) {
+        (void) ngx_http_coupon_queue_refused(ticket, reply);
+    }
+
+    ngx_http_coupon_queue_replied(ticket);
+}
+
+
+static void
+ngx_http_coupon_queue_added(redisAsyncContext *ac, void *data,
+    void *privdata)
+{
+    redisReply                       *reply = data;
+    ngx_http_coupon_ticket_t         *ticket = privdata;
+    ngx_http_coupon_command_t         command;
+    ngx_http_coupon_queue_outcome_e   outcome;
+
+    outcome = NGX_HTTP_COUPON_QUEUE_FAILED;
+
+    if (reply != NULL) {
+        outcome = ngx_http_coupon_queue_judge(ticket, reply);
+    }
+
+    if (outcome == NGX_HTTP_COUPON_QUEUE_FAILED && reply != NULL
+        && reply->type == REDIS_REPLY_ARRAY)
+    {
+        /* the transaction ran: if our mark is there, it must not outlive it */
+
+        ngx_http_coupon_queue_command(&command, "EVAL");
+        ngx_http_coupon_arg(&command, ngx_http_coupon_unmark,
+                            sizeof(ngx_http_coupon_unmark) - 1);
+        ngx_http_coupon_arg(&command, "1", 1);
+        ngx_http_coupon_arg(&command, ticket->seen.data, ticket->seen.len);
+        ngx_http_coupon_arg(&command, ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
+
+        if (redisAsyncCommandArgv(ac, ngx_http_coupon_queue_unmarked, ticket,
+                                  command.argc, command.argv, command.len)
+            == REDIS_OK)
+        {
+            ticket->replies++;
+            ngx_http_coupon_queue_replied(ticket);
+            return;
+        }
+    }
+
+    ngx_http_coupon_queue_finish(ticket, outcome);
+    ngx_http_coupon_queue_replied(ticket);
+}
+
+
+static void
+ngx_http_coupon_queue_unmarked(redisAsyncContext *ac, void *data,
+    void *privdata)
+{
+    ngx_http_coupon_ticket_t  *ticket = privdata;
+
+    ngx_http_coupon_queue_finish(ticket, NGX_HTTP_COUPON_QUEUE_FAILED);
+    ngx_http_coupon_queue_replied(ticket);
+}
+
+
+static void
+ngx_http_coupon_queue_rejected(redisAsyncContext *ac, void *data,
+    void *privdata)
+{
+    redisReply                       *reply = data;
+    ngx_http_coupon_ticket_t         *ticket = privdata;
+    ngx_http_coupon_queue_outcome_e   outcome;
+
+    outcome = NGX_HTTP_COUPON_QUEUE_FAILED;
+
+    if (reply != NULL && !ngx_http_coupon_queue_refused(ticket, reply)) {
+        outcome = reply->type == REDIS_REPLY_STRING
+                  ? NGX_HTTP_COUPON_QUEUE_STORED
+                  : ngx_http_coupon_queue_unexpected(ticket);
+    }
+
+    ngx_http_coupon_queue_finish(ticket, outcome);
+    ngx_http_coupon_queue_replied(ticket);
+}
+
+
+/* EXEC: what SET, XADD and the guard said */
+static ngx_http_coupon_queue_outcome_e
+ngx_http_coupon_queue_judge(ngx_http_coupon_ticket_t *ticket, redisReply *exec)
+{
+    redisReply  *set, *add, *guard;
+
+    if (ngx_http_coupon_queue_refused(ticket, exec)) {
+        return NGX_HTTP_COUPON_QUEUE_FAILED;
+    }
+
+    if (exec->type != REDIS_REPLY_ARRAY || exec->elements != 3) {
+        return ngx_http_coupon_queue_unexpected(ticket);
+    }
+
+    set = exec->element[0];
+    add = exec->element[1];
+    guard = exec->element[2];
+
+    if (guard->type == REDIS_REPLY_STRING && set->type == REDIS_REPLY_NIL) {
+
+        /* another delivery's mark, which never stands without its entry */
+
+        if (guard->len >= CC_DIGEST_LEN
+            && ngx_memcmp(guard->str, ticket->mark, CC_DIGEST_LEN) == 0)
+        {
+            return NGX_HTTP_COUPON_QUEUE_SEEN;
+        }
+
+        return NGX_HTTP_COUPON_QUEUE_OTHER;
+    }
+
+    if (ngx_http_coupon_queue_refused(ticket, set)
+        || ngx_http_coupon_queue_refused(ticket, add)
+        || ngx_http_coupon_queue_refused(ticket, guard))
+    {
+        return NGX_HTTP_COUPON_QUEUE_FAILED;
+    }
+
+    if (set->type == REDIS_REPLY_STATUS && add->type == REDIS_REPLY_STRING
+        && guard->type == REDIS_REPLY_STATUS
+        && ngx_strcmp(guard->str, "STORED") == 0)
+    {
+        return NGX_HTTP_COUPON_QUEUE_STORED;
+    }
+
+    return ngx_http_coupon_queue_unexpected(ticket);
+}
+
+
+/* an error reply: counted and logged, the first of a transaction */
+static ngx_uint_t
+ngx_http_coupon_queue_refused(ngx_http_coupon_ticket_t *ticket,
+    redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ERROR) {
+        return 0;
+    }
+
+    if (!ticket->reported) {
+        ticket->reported = 1;
+        ngx_http_coupon_redis_error(ticket->conn->pool, "refused",
+                                    reply->str, reply->len);
+    }
+
+    /* it is a replica now: its name or address leads to the master again */
+
+    if (ngx_strncmp(reply->str, "READONLY", 8) == 0) {
+        ngx_http_coupon_redis_drop(ticket->conn);
+    }
+
+    return 1;
+}
+
+
+/* whatever is at the other end, it is not the server we know */
+static ngx_http_coupon_queue_outcome_e
+ngx_http_coupon_queue_unexpected(ngx_http_coupon_ticket_t *ticket)
+{
+    ngx_http_coupon_redis_error(ticket->conn->pool, "refused",
+                                "an unexpected reply", 19);
+    ngx_http_coupon_redis_drop(ticket->conn);
+
+    return NGX_HTTP_COUPON_QUEUE_FAILED;
+}
+
+
+static void
+ngx_http_coupon_queue_finish(ngx_http_coupon_ticket_t *ticket,
+    ngx_http_coupon_queue_outcome_e outcome)
+{
+    void                      *owner;
+    ngx_http_coupon_queue_pt   done;
+
+    done = ticket->done;
+    owner = ticket->owner;
+
+    ngx_http_coupon_queue_leave(ticket);
+
+    if (done != NULL && !ticket->conn->pool->stopping) {
+        done(owner, outcome);
+    }
+}
+
+
+/* hiredis calls back exactly once per command, so this is the only free */
+static void
+ngx_http_coupon_queue_replied(ngx_http_coupon_ticket_t *ticket)
+{
+    ngx_http_coupon_redis_t  *pool;
+
+    if (--ticket->replies != 0) {
+        return;
+    }
+
+    pool = ticket->conn->pool;
+
+    ticket->conn->waiting--;
+    pool->pending--;
+    (void) ngx_atomic_fetch_add(&pool->gauges->pending, (ngx_atomic_int_t) -1);
+
+    ngx_free(ticket);
+}

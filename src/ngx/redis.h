@@ -1,0 +1,168 @@
+/*
+ * A worker's connections to one Redis: a few, shared by all requests, kept up
+ * by themselves.
+ *
+ * A pool belongs to one coupon_callback_redis directive and lives in the cycle.
+ * Its connections are made when a worker starts, and made again, with growing
+ * and jittered pauses, whenever they are lost.  A connection is UP once it is
+ * authenticated, on its database, and the server's durability has been read.
+ *
+ * Nothing here knows a request.  Callers get a connection, send on it at once,
+ * and keep no pointer to it.
+ */
+
+#ifndef NGX_HTTP_COUPON_REDIS_H
+#define NGX_HTTP_COUPON_REDIS_H
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include <hiredis/async.h>
+
+#include "metrics.h"
+
+
+/* what must be true before a 200: coupon_callback_ack */
+#define NGX_HTTP_COUPON_ACK_FSYNC     0
+#define NGX_HTTP_COUPON_ACK_ENQUEUED  1
+
+typedef enum {
+    NGX_HTTP_COUPON_REDIS_DOWN = 0,      /* its timer tries again */
+    NGX_HTTP_COUPON_REDIS_CONNECTING,
+    NGX_HTTP_COUPON_REDIS_GREETING,      /* AUTH, SELECT, the settings */
+    NGX_HTTP_COUPON_REDIS_UP
+} ngx_http_coupon_redis_state_e;
+
+
+typedef struct ngx_http_coupon_redis_s       ngx_http_coupon_redis_t;
+typedef struct ngx_http_coupon_redis_conn_s  ngx_http_coupon_redis_conn_t;
+
+
+/* what the settings of a server say about an acknowledged write */
+typedef struct {
+    unsigned                        answers;    /* still to come */
+    unsigned                        appendonly:1;
+    unsigned                        always:1;
+    unsigned                        evicts:1;   /* allkeys-*: could evict it */
+    unsigned                        unreadable:1;
+} ngx_http_coupon_settings_t;
+
+
+struct ngx_http_coupon_redis_conn_s {
+    void                           *data;       /* like ngx_connection_t, for */
+    ngx_event_t                    *unused[2];  /* the debug log of the timer */
+    ngx_socket_t                    fd;
+
+    ngx_http_coupon_redis_t        *pool;
+    ngx_uint_t                      number;
+    ngx_http_coupon_redis_state_e   state;
+    redisAsyncContext              *ac;         /* NULL while there is none */
+
+    ngx_connection_t               *connection; /* lent to hiredis' socket */
+    ngx_event_t                     write;      /* posted: once a loop turn */
+    ngx_event_t                     lost;       /* posted: clear up */
+    ngx_event_t                     timer;      /* of the present state */
+    unsigned                        writing:1;
+
+    ngx_uint_t                      waiting;    /* transactions sent */
+    ngx_uint_t                      failures;   /* since it was last UP */
+    ngx_uint_t                      silent;     /* probes without an answer */
+
+    ngx_http_coupon_settings_t      asked;      /* being read */
+    const char                     *unproven;   /* NULL: fsync is proven */
+};
+
+
+struct ngx_http_coupon_redis_s {
+    ngx_str_t                       name;       /* as in nginx.conf */
+    ngx_addr_t                     *addrs;      /* resolved with it */
+    ngx_uint_t                      naddrs;
+    ngx_str_t                       user;
+    ngx_str_t                       password;
+    ngx_uint_t                      db;
+    ngx_uint_t                      connections;
+    unsigned                        prove:1;    /* somebody wants fsync */
+
+    /* of this worker */
+    ngx_http_coupon_redis_conn_t   *conns;
+    ngx_uint_t                      pending;    /* transactions, all conns */
+    ngx_queue_t                     waiters;
+    ngx_event_t                     wake;       /* posted: tells the waiters */
+    ngx_http_coupon_gauges_t       *gauges;
+    ngx_http_coupon_errors_t       *errors;
+    time_t                          logged;     /* one line a second */
+    ngx_uint_t                      unlogged;
+    unsigned                        stopping:1; /* the owners are gone */
+};
+
+
+/*
+ * Who waits for a connection that is being made.  The memory is the waiter's,
+ * who takes itself out by ngx_http_coupon_redis_unwait() before it goes.  wake
+ * is called once, when something changed, with the waiter already out.
+ */
+typedef struct {
+    ngx_queue_t                     queue;
+    unsigned                        waiting:1;
+    void                          (*wake)(void *data);
+    void                           *data;
+} ngx_http_coupon_waiter_t;
+
+
+/* starts the connections of a worker; NGX_ERROR without memory */
+ngx_int_t ngx_http_coupon_redis_start(ngx_http_coupon_redis_t *pool,
+    ngx_cycle_t *cycle, ngx_http_coupon_gauges_t *gauges,
+    ngx_http_coupon_errors_t *errors);
+
+/* closes them; whatever is under way ends as lost.  May be called twice */
+void ngx_http_coupon_redis_stop(ngx_http_coupon_redis_t *pool);
+
+/*
+ * The connection with the fewest transactions waiting, good for this ack; else
+ * NULL, with NGX_AGAIN in *rc if one is about to come up for the first time
+ * since it was lost, NGX_DECLINED if not, and the reason in *why.
+ */
+ngx_http_coupon_redis_conn_t *ngx_http_coupon_redis_get(
+    ngx_http_coupon_redis_t *pool, ngx_uint_t ack, ngx_int_t *rc,
+    const char **why);
+
+void ngx_http_coupon_redis_wait(ngx_http_coupon_redis_t *pool,
+    ngx_http_coupon_waiter_t *waiter);
+void ngx_http_coupon_redis_unwait(ngx_http_coupon_waiter_t *waiter);
+
+/* the connection is of no more use: it will be closed and made anew */
+void ngx_http_coupon_redis_drop(ngx_http_coupon_redis_conn_t *conn);
+
+/* counts an error reply of Redis by its first word, and logs it, sparingly */
+void ngx_http_coupon_redis_error(ngx_http_coupon_redis_t *pool,
+    const char *what, const char *text, size_t len);
+
+
+/* the same for what is no reply: its kind, what was tried, what came of it */
+void ngx_http_coupon_redis_report(ngx_http_coupon_redis_t *pool,
+    ngx_http_coupon_error_e kind, const char *what, const char *text,
+    size_t len);
+
+
+/* redis.c: one connection, for the pool */
+void ngx_http_coupon_redis_connect(ngx_http_coupon_redis_conn_t *conn);
+void ngx_http_coupon_redis_close(ngx_http_coupon_redis_conn_t *conn);
+void ngx_http_coupon_redis_timer_handler(ngx_event_t *ev);
+void ngx_http_coupon_redis_lost_handler(ngx_event_t *ev);
+
+/* durability.c: asks for the settings, and judges them when they are there */
+ngx_int_t ngx_http_coupon_durability_ask(ngx_http_coupon_redis_conn_t *conn);
+
+/* redis.c: called when the settings were read, or cannot be */
+void ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn);
+
+/*
+ * redis_event.c: lends the socket of a new conn->ac to nginx's event loop.
+ * Writes are gathered and done once at the end of a turn of the loop.
+ */
+ngx_int_t ngx_http_coupon_redis_attach(ngx_http_coupon_redis_conn_t *conn,
+    ngx_log_t *log);
+
+
+#endif /* NGX_HTTP_COUPON_REDIS_H */

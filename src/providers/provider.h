@@ -1,0 +1,53 @@
+/*
+ * What a receiving location asks of the system whose callbacks it takes: are
+ * these bytes from you, and are they a delivery of yours?
+ *
+ * A provider is synchronous and pure: no I/O, no clock of its own.  It looks at
+ * the signature first, and only then at the body.
+ */
+
+#ifndef CC_PROVIDER_H
+#define CC_PROVIDER_H
+
+#include "core.h"
+
+
+#define CC_DELIVERY_ID_MAX  256
+
+
+typedef enum {
+    CC_VERDICT_ACCEPTED = 0,
+    CC_VERDICT_UNSIGNED,            /* not from there, as far as we can see */
+    CC_VERDICT_MALFORMED,           /* from there, but no delivery */
+    CC_VERDICT_FAILED               /* cannot be judged now: a fault of ours */
+} cc_verdict_e;
+
+
+/* what came in; the values are those the configuration asks for, else empty */
+typedef struct {
+    cc_str_t        body;           /* raw */
+    cc_str_t        signature;
+    cc_str_t        signed_prefix;
+    cc_str_t        timestamp;
+    int64_t         now_ms;
+} cc_callback_t;
+
+typedef struct {
+    unsigned char   id[CC_DELIVERY_ID_MAX];
+    size_t          id_len;         /* 0: not known */
+    unsigned        count;
+    const char     *reason;         /* unless accepted: one constant sentence */
+    size_t          offset;         /* malformed: at this byte of the body */
+} cc_delivery_t;
+
+
+typedef struct {
+    const char     *source;         /* as it stands in the stream entry */
+
+    /* fills the delivery as far as it is known, whatever the verdict */
+    cc_verdict_e  (*verify)(void *conf, const cc_callback_t *callback,
+                            cc_delivery_t *delivery);
+} cc_provider_t;
+
+
+#endif /* CC_PROVIDER_H */
