@@ -70,6 +70,13 @@ cs_stream_read(cs_stream_t *s, cs_stream_part_e part)
     }
 
     if (reply == NULL) {
+
+        /* a wait that was broken off; why is what the next read is told */
+
+        if (cs_redis_said(s->redis, "UNBLOCKED")) {
+            return CS_OK;
+        }
+
         return cs_redis_said(s->redis, "NOGROUP") ? CS_NONE : CS_AGAIN;
     }
 
