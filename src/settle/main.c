@@ -159,9 +159,10 @@ main(int argc, char **argv)
         return cs_fail("%s", error);
     }
 
-    /* a lost connection to Redis is an error of write(2), no end */
+    /* a lost connection and a full store are errors of write(2), no end */
 
     (void) signal(SIGPIPE, SIG_IGN);
+    (void) signal(SIGXFSZ, SIG_IGN);
 
     return command->run(&args);
 }
