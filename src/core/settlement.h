@@ -69,7 +69,7 @@ typedef struct {
 
 /* What becomes of a coupon.  Every combination has an answer. */
 void cc_settle(cc_settlement_t *out, const cc_settled_t *stored,
-    const cc_snapshot_t *snapshot);
+    const cc_snapshot_t *seen);
 
 const char *cc_state_name(cc_state_e state);            /* "final" */
 const char *cc_operation_name(cc_operation_kind_e kind); /* "final_credit" */

@@ -152,8 +152,8 @@ ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix)
 {
     u_char  *p, *end, c;
 
-    if (value->len == 0 || ngx_strlchr(value->data, value->data + value->len,
-                                       '$') == NULL)
+    if (value->len == 0 || prefix->len < value->len
+        || ngx_strlchr(value->data, value->data + value->len, '$') == NULL)
     {
         return 0;
     }
