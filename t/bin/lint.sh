@@ -30,27 +30,36 @@ check_module() {
 }
 
 
-check_tidy() {
-    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers) quiet
+# tidy FILE... -- ARGUMENTS: clang-tidy on each, with FILE in its arguments
+tidy() {
+    local files=()
 
-    # clang-tidy counts the warnings it does not show on stderr
-    quiet=$(printf '%s\n' src/core/*.c src/settle/*.c \
-        | xargs -P "$jobs" -I FILE clang-tidy --quiet FILE -- \
-              "${flags[@]}" -Isrc/settle 2>/dev/null) || {
-        printf '%s\n' "$quiet"
-        return 1
-    }
+    while [ "$1" != -- ]; do
+        files+=("$1")
+        shift
+    done
+    shift
+
+    # it counts on stderr the warnings that it does not show
+    printf '%s\n' "${files[@]}" \
+        | xargs -P "$jobs" -I FILE clang-tidy --quiet "$@" 2>/dev/null
+}
+
+
+check_tidy() {
+    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers) status=0
+    local analyser='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.*'
+
+    tidy src/core/*.c src/settle/*.c \
+        -- FILE -- "${flags[@]}" -Isrc/settle || status=1
 
     # the analyser only: nginx's macros and style are not clang-tidy's
-    quiet=$(printf '%s\n' $name.c src/ngx/*.c src/providers/*.c \
-        | xargs -P "$jobs" -I FILE clang-tidy --quiet \
-              --checks='-*,clang-analyzer-*' FILE -- \
-              "${flags[@]}" -Isrc/ngx -Ibuild/nginx-objs \
-              -I"$nginx_src"/src/{core,event,event/modules,os/unix} \
-              -I"$nginx_src"/src/{http,http/modules,http/v2} 2>/dev/null) || {
-        printf '%s\n' "$quiet"
-        return 1
-    }
+    tidy $name.c src/ngx/*.c src/providers/*.c \
+        -- --checks="$analyser" FILE -- "${flags[@]}" -Isrc/ngx \
+        -Ibuild/nginx-objs -I"$nginx_src"/src/{core,event,event/modules} \
+        -I"$nginx_src"/src/{os/unix,http,http/modules,http/v2} || status=1
+
+    return $status
 }
 
 
