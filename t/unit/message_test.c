@@ -41,6 +41,30 @@ word_for(const char *field)
 }
 
 
+/* numbers are whole, and small enough to be added without a thought */
+static void
+test_numbers(void)
+{
+    cc_str_t      fields[FIELDS];
+    cc_message_t  message;
+
+    memcpy(fields, complete, sizeof(complete));
+    fields[value_of("count")] = unit_text("0");
+    fields[value_of("received")] = unit_text("999999999999999");
+
+    ok(cc_message_parse(&message, fields, FIELDS) == NULL
+       && message.count == 0 && message.received == 999999999999999,
+       "fifteen digits");
+
+    fields[value_of("count")] = unit_text("000000123456789");
+    fields[value_of("received")] = unit_text("0");
+
+    ok(cc_message_parse(&message, fields, FIELDS) == NULL
+       && message.count == 123456789 && message.received == 0,
+       "zeros in front count as digits and change nothing");
+}
+
+
 static void
 test_complete(void)
 {
@@ -150,7 +174,8 @@ test_wrong(void)
 
     static const char  *numbers[] = {
         "", " ", "-1", "+1", "1 ", " 1", "1.0", "1e3", "0x1", "two",
-        "18446744073709551617", "99999999999999999999999999", "\xd9\xa1"
+        "18446744073709551617", "1000000000000000",
+        "0000000000000001", "99999999999999999999999999", "\xd9\xa1"
     };
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -174,6 +199,7 @@ test_wrong(void)
     is_refused("digest", unit_text("0123456789abcdef0123456789abcdef0"));
     is_refused("digest", unit_text("0123456789ABCDEF0123456789ABCDEF"));
     is_refused("digest", unit_text("0123456789abcdef0123456789abcdeg"));
+    is_refused("digest", unit_text("g123456789abcdef0123456789abcdef"));
     is_refused("digest", unit_text("0123456789abcdef0123456789abcde "));
     is_refused("digest", unit_text("0123456789abcdef0123456789abcde\0"));
 
@@ -233,6 +259,7 @@ int
 main(void)
 {
     test_complete();
+    test_numbers();
     test_wrong();
     test_digest();
 

@@ -68,6 +68,15 @@ test_grammar(void)
     is_money("1e00002", 15, "100");
     is_money("12.34", 18, "12.34");
 
+    /* the scale is the one that was written, moved by the exponent */
+
+    is_money("1.5e1", 15, "15");
+    is_money("1.50e1", 15, "15.0");
+    is_money("1.50e2", 15, "150");
+    is_money("1.50e3", 15, "1500");
+    is_money("1.50e-1", 15, "0.150");
+    is_money("150e-1", 15, "15.0");
+
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         no_money(unit_cstr(bad[i]), 18, "no JSON number");
     }
@@ -260,6 +269,8 @@ test_edges(void)
     is_sum(money(1 - limit, 0), money(-1, 0), NULL);
     is_sum(money(limit - 1, 0), money(1, 8), NULL);
     is_sum(money(1, 8), money(1 - limit, 0), NULL);
+    is_sum(money(limit * 10000000, 0), money(1, 8), NULL);
+    is_sum(money(1, 8), money(limit * 10000000, 0), NULL);
     is_sum(money(limit - 1, 0), money(-1, 0),
            "999999999999999999999999999998");
 

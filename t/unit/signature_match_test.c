@@ -140,6 +140,7 @@ test_lists(void)
     ok(hex("", WRONG "," HEX "," FIRST), "the one in the middle");
     ok(hex("", "abc,zz,,  ," HEX), "rubbish before it");
     ok(hex("", "," HEX ","), "commas around it");
+    ok(hex("", TEN(",   ,") TEN("\t , ") HEX), "a hundred separators");
     ok(!hex("", WRONG "," FIRST), "none of two");
     ok(!hex("", "00112233445566778899aabbccddeeff,"
             "102132435465768798a9bacbdcedfe0f"), "two halves are not one");
@@ -147,6 +148,8 @@ test_lists(void)
     ok(hex("sha256=", "sha256=" HEX), "a prefix");
     ok(hex("sha256=", "sha1=abcd, sha256=" HEX), "behind another one");
     ok(hex("sha256=", "sha256=" WRONG " sha256=" HEX), "twice");
+    ok(hex("x", "x" HEX), "a prefix of one byte");
+    ok(!hex("x", HEX), "it is missing");
     ok(!hex("sha256=", HEX), "the prefix is missing");
     ok(!hex("sha256=", "sha256=" WRONG "," HEX), "missing where it counts");
     ok(!hex("sha256=", "sha1=" HEX), "another prefix");
