@@ -48,7 +48,7 @@ CORE_OBJ      := $(CORE:%.c=$(OUT)/obj/%.o)
 SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
 
-CORE_LIBS     := -lcrypto -lxxhash
+CORE_LIBS     := -lcrypto -lxxhash -lcjson
 SETTLE_LIBS   := -lhiredis -linih -lsqlite3 $(CORE_LIBS)
 
 Q             := $(if $(V),,@)
@@ -76,7 +76,7 @@ $(OUT)/coupon-settle: $(SETTLE_OBJ) $(CORE_OBJ)
 $(OUT)/t/%: $(OUT)/obj/t/unit/%.o $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
-	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS) -lcjson
+	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS)
 
 # the core is compiled without -Isrc/settle, so that it cannot include from it
 $(OUT)/obj/src/core/%.o: src/core/%.c
