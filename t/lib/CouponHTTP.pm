@@ -7,7 +7,8 @@ package CouponHTTP;
 #   post_all($nginx, ['/cb', $body, secret => 's'], [...], ...)
 #
 # Options: secret (signs the body, X-Signature), headers (a hash; undef leaves
-# one out), method, chunked (bytes per chunk), timeout (20 s).
+# one out), method, chunked (bytes per chunk), timeout (20 s), port (another
+# nginx, in post_all).
 # An answer: { status, headers { lower-case name }, body, time }; status 0 is a
 # connection that ended without one.  $nginx may be a port number.
 
@@ -53,7 +54,8 @@ sub post_all
         my ($path, $body, %options) = @$request;
 
         my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
-            PeerPort => $port) or die "connect to port $port: $!";
+            PeerPort => $options{port} // $port)
+            or die "connect to port $port: $!";
         $socket->blocking(0);
         $timeout = $options{timeout} if $options{timeout};
         push @calls, { socket => $socket, in => '',
