@@ -16,7 +16,7 @@
 static char *ngx_http_coupon_check(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_uint_t ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix);
-static ngx_int_t ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
+static ngx_int_t ngx_http_coupon_use_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_int_t ngx_http_coupon_sportapi(ngx_conf_t *cf,
     ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
@@ -48,6 +48,10 @@ ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     conf->server = cscf->server_name;
     conf->location = clcf->name;
 
+    /* an answer that says "not stored" must not become a page, or a 200 */
+
+    clcf->error_pages = NULL;
+
     /* nginx's default, which a full batch would leave for a temporary file */
 
     if (clcf->client_body_buffer_size == (size_t) 2 * ngx_pagesize) {
@@ -57,7 +61,7 @@ ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     receiver = ngx_array_push(&cmcf->receivers);
 
     if (receiver == NULL
-        || ngx_http_coupon_use_pool(cmcf, conf) != NGX_OK
+        || ngx_http_coupon_use_pool(cf, cmcf, conf) != NGX_OK
         || ngx_http_coupon_sportapi(cf, cmcf, conf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -76,7 +80,19 @@ ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 static char *
 ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 {
-    ngx_str_t  empty;
+    ngx_str_t                  empty;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    /* such as a "proxy_pass" behind "coupon_callback" */
+
+    if (clcf->handler != ngx_http_coupon_request_handler && !clcf->noname) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"coupon_callback\" is in a location that has "
+                           "another handler, too");
+        return NGX_CONF_ERROR;
+    }
 
     if (conf->redis == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -182,14 +198,23 @@ ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix)
 
 /* only those that somebody uses are connected */
 static ngx_int_t
-ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
+ngx_http_coupon_use_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_loc_conf_t *conf)
 {
     ngx_uint_t                 i;
+    ngx_http_coupon_fence_t   *fence;
     ngx_http_coupon_redis_t  **pool;
 
-    if (conf->ack == NGX_HTTP_COUPON_ACK_FSYNC) {
+    fence = &conf->redis->fence;
+
+    if (conf->ack.what != NGX_HTTP_COUPON_ACK_ENQUEUED) {
         conf->redis->prove = 1;
+        fence->replicas = ngx_max(fence->replicas, conf->ack.replicas);
+        fence->timeout = ngx_max(fence->timeout, conf->ack_timeout);
+    }
+
+    if (conf->ack.what == NGX_HTTP_COUPON_ACK_FSYNC) {
+        conf->redis->fsync = 1;
     }
 
     pool = cmcf->pools.elts;
@@ -201,9 +226,14 @@ ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
     }
 
     pool = ngx_array_push(&cmcf->pools);
-    if (pool == NULL) {
+    fence->key.len = conf->prefix.len + sizeof(CC_KEY_FENCE) - 1;
+    fence->key.data = ngx_pnalloc(cf->pool, fence->key.len);
+
+    if (pool == NULL || fence->key.data == NULL) {
         return NGX_ERROR;
     }
+
+    (void) ngx_sprintf(fence->key.data, "%V" CC_KEY_FENCE, &conf->prefix);
 
     *pool = conf->redis;
 
