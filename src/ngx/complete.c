@@ -16,7 +16,7 @@
 static char *ngx_http_coupon_check(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_uint_t ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix);
-static ngx_int_t ngx_http_coupon_use_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
+static ngx_int_t ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_int_t ngx_http_coupon_sportapi(ngx_conf_t *cf,
     ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
@@ -61,7 +61,7 @@ ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     receiver = ngx_array_push(&cmcf->receivers);
 
     if (receiver == NULL
-        || ngx_http_coupon_use_pool(cf, cmcf, conf) != NGX_OK
+        || ngx_http_coupon_use_pool(cmcf, conf) != NGX_OK
         || ngx_http_coupon_sportapi(cf, cmcf, conf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -198,23 +198,14 @@ ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix)
 
 /* only those that somebody uses are connected */
 static ngx_int_t
-ngx_http_coupon_use_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
+ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_loc_conf_t *conf)
 {
     ngx_uint_t                 i;
-    ngx_http_coupon_fence_t   *fence;
     ngx_http_coupon_redis_t  **pool;
 
-    fence = &conf->redis->fence;
-
-    if (conf->ack.what != NGX_HTTP_COUPON_ACK_ENQUEUED) {
+    if (conf->ack == NGX_HTTP_COUPON_ACK_FSYNC) {
         conf->redis->prove = 1;
-        fence->replicas = ngx_max(fence->replicas, conf->ack.replicas);
-        fence->timeout = ngx_max(fence->timeout, conf->ack_timeout);
-    }
-
-    if (conf->ack.what == NGX_HTTP_COUPON_ACK_FSYNC) {
-        conf->redis->fsync = 1;
     }
 
     pool = cmcf->pools.elts;
@@ -226,14 +217,9 @@ ngx_http_coupon_use_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
     }
 
     pool = ngx_array_push(&cmcf->pools);
-    fence->key.len = conf->prefix.len + sizeof(CC_KEY_FENCE) - 1;
-    fence->key.data = ngx_pnalloc(cf->pool, fence->key.len);
-
-    if (pool == NULL || fence->key.data == NULL) {
+    if (pool == NULL) {
         return NGX_ERROR;
     }
-
-    (void) ngx_sprintf(fence->key.data, "%V" CC_KEY_FENCE, &conf->prefix);
 
     *pool = conf->redis;
 
