@@ -17,7 +17,10 @@
 #define CC_MUST_USE  __attribute__((warn_unused_result))
 
 
-/* bytes that somebody else owns; never NUL-terminated, may hold any byte */
+/*
+ * Bytes that somebody else owns; never NUL-terminated, may hold any byte.  data
+ * may be NULL where len is 0.
+ */
 typedef struct {
     const unsigned char  *data;
     size_t                len;

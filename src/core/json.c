@@ -72,7 +72,7 @@ cc_json_open(cc_json_t *json, cc_str_t text)
 {
     json->start = text.data;
     json->p = text.data;
-    json->end = text.data + text.len;
+    json->end = text.len ? text.data + text.len : text.data;
     json->error = NULL;
     json->want = CC_JSON_WANT_VALUE;
     json->depth = 0;

@@ -84,6 +84,10 @@ cc_money_scan(cc_decimal_t *d, cc_str_t text)
 
     memset(d, 0, sizeof(cc_decimal_t));
 
+    if (text.len == 0) {
+        return -1;
+    }
+
     p = text.data;
     end = p + text.len;
 

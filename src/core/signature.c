@@ -103,6 +103,10 @@ cc_signature_match(cc_str_t list, cc_str_t prefix, cc_encoding_e encoding,
     unsigned char         bytes[CC_MAC_MAX];
     const unsigned char  *p, *end, *start;
 
+    if (list.len == 0) {
+        return 0;
+    }
+
     p = list.data;
     end = p + list.len;
     matched = 0;
