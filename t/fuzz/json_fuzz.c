@@ -8,7 +8,7 @@
 #include "json_walk.h"
 
 
-/* cJSON (before 1.7.19) takes no number that is longer, valid or not */
+/* without the fix of CVE-2023-26819 cJSON refuses longer numbers, if valid */
 #define NUMBER_MAX  63
 
 
@@ -45,13 +45,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(json != NULL);
     }
 
-    if (json_walk(json, input, &walk) != NULL
-        || walk.longest_number > NUMBER_MAX)
-    {
+    if (json_walk(json, input, &walk) != NULL) {
         return 0;
     }
 
     tree = cJSON_ParseWithLength((const char *) data, size);
+
+    if (tree == NULL && walk.longest_number > NUMBER_MAX) {
+        return 0;
+    }
+
     must(tree != NULL);
     must(count_tokens(tree) == walk.tokens);
 

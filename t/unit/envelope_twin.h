@@ -14,7 +14,7 @@
 #include "json_walk.h"
 
 
-/* cJSON (before 1.7.19) takes no number that is longer, valid or not */
+/* without the fix of CVE-2023-26819 cJSON refuses longer numbers, if valid */
 #define TWIN_NUMBER_MAX  63
 
 typedef struct {
@@ -181,6 +181,7 @@ twin_coupon(void *ctx, const cc_coupon_t *coupon)
 static twin_e TAP_UNUSED
 twin_read(cc_json_t *reader, cc_str_t text, const char **what)
 {
+    int                    unreadable;
     cJSON                 *tree;
     twin_t                 twin;
     json_walk_t            walk;
@@ -219,10 +220,13 @@ twin_read(cc_json_t *reader, cc_str_t text, const char **what)
         }
     }
 
+    unreadable = error == NULL && tree == NULL
+                 && walk.longest_number > TWIN_NUMBER_MAX;
+
     cJSON_Delete(tree);
     *what = twin.difference;
 
-    return walk.longest_number > TWIN_NUMBER_MAX ? TWIN_UNKNOWN
+    return unreadable ? TWIN_UNKNOWN
            : status != CC_ENVELOPE_OK ? TWIN_REFUSED
            : twin.difference ? TWIN_DIFFERS : TWIN_AGREES;
 }

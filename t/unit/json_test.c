@@ -55,6 +55,7 @@ test_values(void)
     refuses("");
     refuses(" ");
     refuses("\n\n");
+    ok(json_walk(json, unit_str(NULL, 0), NULL) != NULL, "refuses no text");
     refuses("tru");
     refuses("True");
     refuses("TRUE");

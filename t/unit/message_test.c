@@ -230,9 +230,13 @@ static void
 test_digest(void)
 {
     size_t                i;
+    unsigned char         hex[CC_DIGEST_LEN];
     static unsigned char  bytes[100000];
 
     is_digest(unit_text(""), "99aa06d3014798d86001c324468d497f");
+    cc_message_digest(hex, unit_str(NULL, 0));
+    is_str(unit_str(hex, CC_DIGEST_LEN), "99aa06d3014798d86001c324468d497f",
+           "the digest of no body");
     is_digest(unit_text("a"), "a96faf705af16834e6c632b61e964e1f");
     is_digest(unit_text("hello"), "b5e9c1ad071b3e7fc779cfaa5e523818");
     is_digest(unit_text("a\0b"), "39797789ed4c7ea0d5a06cd078125351");

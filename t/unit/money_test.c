@@ -31,6 +31,17 @@ is_money(const char *text, unsigned digits, const char *want)
 
 
 static void
+test_nothing(void)
+{
+    int64_t     n;
+    cc_money_t  m;
+
+    ok(cc_money_parse(&m, unit_str(NULL, 0), 18) == -1, "no text, no amount");
+    ok(cc_money_whole(&n, unit_str(NULL, 0)) == -1, "and no number");
+}
+
+
+static void
 no_money(cc_str_t text, unsigned digits, const char *why)
 {
     cc_str_t    exact = unit_exact(text);
@@ -302,6 +313,7 @@ test_edges(void)
 int
 main(void)
 {
+    test_nothing();
     test_grammar();
     test_limits();
     test_zeros();

@@ -57,6 +57,8 @@ test_one(void)
     ok(hex("", " " HEX "\t"), "white space around it");
 
     ok(!hex("", ""), "nothing");
+    ok(!cc_signature_match(unit_str(NULL, 0), unit_str(NULL, 0),
+                           CC_ENCODING_HEX, mac, sizeof(mac)), "no header");
     ok(!hex("", " , \t,"), "only separators");
     ok(!hex("", WRONG), "the last bit is wrong");
     ok(!hex("", FIRST), "the first byte is wrong");
@@ -150,6 +152,7 @@ test_lists(void)
     ok(hex("sha256=", "sha256=" WRONG " sha256=" HEX), "twice");
     ok(hex("x", "x" HEX), "a prefix of one byte");
     ok(!hex("x", HEX), "it is missing");
+    ok(!hex("x", "y" HEX), "it is another");
     ok(!hex("sha256=", HEX), "the prefix is missing");
     ok(!hex("sha256=", "sha256=" WRONG "," HEX), "missing where it counts");
     ok(!hex("sha256=", "sha1=" HEX), "another prefix");
@@ -259,6 +262,8 @@ test_timestamp(void)
     ok(fresh("999999999999999", 999999999999999, 0), "fifteen digits");
     ok(!fresh("999999999999999", now, five), "far away");
     ok(!fresh("99999999999", now, five), "far away in seconds");
+
+    ok(!cc_timestamp_fresh(unit_str(NULL, 0), now, five), "no header");
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         ok(!fresh(bad[i], now, INT64_MAX), "\"%s\" is no time", bad[i]);
