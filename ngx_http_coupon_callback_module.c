@@ -110,7 +110,7 @@ static ngx_command_t  ngx_http_coupon_commands[] = {
       NULL },
 
     { ngx_string("coupon_callback_ack"),
-      NGX_HTTP_COUPON_ANYWHERE|NGX_CONF_TAKE1,
+      NGX_HTTP_COUPON_ANYWHERE|NGX_CONF_TAKE12,
       ngx_http_coupon_set_ack,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
@@ -225,7 +225,8 @@ ngx_http_coupon_create_loc_conf(ngx_conf_t *cf)
      */
 
     conf->redis = NGX_CONF_UNSET_PTR;
-    conf->ack = NGX_CONF_UNSET_UINT;
+    conf->ack.what = NGX_CONF_UNSET_UINT;
+    conf->ack_timeout = NGX_CONF_UNSET_MSEC;
     conf->timeout = NGX_CONF_UNSET_MSEC;
     conf->dedup_window = NGX_CONF_UNSET_MSEC;
     conf->max_pending = NGX_CONF_UNSET_UINT;
@@ -254,7 +255,6 @@ ngx_http_coupon_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_conf_merge_ptr_value(conf->redis, prev->redis, NULL);
     ngx_conf_merge_str_value(conf->prefix, prev->prefix, "{coupons}");
-    ngx_conf_merge_uint_value(conf->ack, prev->ack, NGX_HTTP_COUPON_ACK_FSYNC);
     ngx_conf_merge_msec_value(conf->timeout, prev->timeout, 5000);
     ngx_conf_merge_msec_value(conf->dedup_window, prev->dedup_window,
                               8 * 24 * 60 * 60 * 1000);
@@ -263,6 +263,11 @@ ngx_http_coupon_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_ptr_value(conf->secrets, prev->secrets, NULL);
 
     /* the parts of one directive stay together */
+
+    if (conf->ack.what == NGX_CONF_UNSET_UINT) {
+        conf->ack = prev->ack;
+        conf->ack_timeout = prev->ack_timeout;
+    }
 
     if (conf->signature == NGX_CONF_UNSET_PTR) {
         conf->signature = prev->signature;
@@ -334,6 +339,14 @@ ngx_http_coupon_defaults(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 
     if (conf->timestamp == NGX_CONF_UNSET_PTR) {
         conf->timestamp = NULL;
+    }
+
+    if (conf->ack.what == NGX_CONF_UNSET_UINT) {
+        conf->ack.what = NGX_HTTP_COUPON_ACK_FSYNC;
+    }
+
+    if (conf->ack_timeout == NGX_CONF_UNSET_MSEC) {
+        conf->ack_timeout = conf->timeout;
     }
 
     if (conf->batch_id == NULL || conf->coupon_code == NULL

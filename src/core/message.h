@@ -5,6 +5,7 @@
  *   PREFIX:inbox            stream, fields below
  *   PREFIX:seen:SOURCE:ID   string "<digest>:<token>", expires
  *   PREFIX:rejected         stream, capped
+ *   PREFIX:fence            string, rewritten to prove what was written before
  */
 
 #ifndef CC_MESSAGE_H
@@ -16,6 +17,7 @@
 #define CC_KEY_INBOX      ":inbox"
 #define CC_KEY_SEEN       ":seen:"
 #define CC_KEY_REJECTED   ":rejected"
+#define CC_KEY_FENCE      ":fence"
 
 #define CC_FIELD_SOURCE   "source"
 #define CC_FIELD_ID       "id"

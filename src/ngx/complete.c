@@ -16,8 +16,11 @@
 static char *ngx_http_coupon_check(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_uint_t ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix);
-static ngx_int_t ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
-    ngx_http_coupon_loc_conf_t *conf);
+static ngx_int_t ngx_http_coupon_use_pool(ngx_conf_t *cf,
+    ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
+static ngx_http_coupon_redis_t *ngx_http_coupon_add_pool(ngx_conf_t *cf,
+    ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf,
+    ngx_http_coupon_redis_t *directive);
 static ngx_int_t ngx_http_coupon_sportapi(ngx_conf_t *cf,
     ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
 static int ngx_http_coupon_shaped(void *pattern, cc_str_t text);
@@ -61,7 +64,7 @@ ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     receiver = ngx_array_push(&cmcf->receivers);
 
     if (receiver == NULL
-        || ngx_http_coupon_use_pool(cmcf, conf) != NGX_OK
+        || ngx_http_coupon_use_pool(cf, cmcf, conf) != NGX_OK
         || ngx_http_coupon_sportapi(cf, cmcf, conf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
@@ -196,34 +199,82 @@ ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix)
 }
 
 
-/* only those that somebody uses are connected */
+/*
+ * Only what somebody uses is connected.  Who waits for replicas has connections
+ * of its own: a replica that is away must not delay those who do not need it.
+ */
 static ngx_int_t
-ngx_http_coupon_use_pool(ngx_http_coupon_main_conf_t *cmcf,
+ngx_http_coupon_use_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_loc_conf_t *conf)
 {
     ngx_uint_t                 i;
-    ngx_http_coupon_redis_t  **pool;
+    ngx_http_coupon_redis_t   *directive, *pool, **pools;
 
-    if (conf->ack == NGX_HTTP_COUPON_ACK_FSYNC) {
-        conf->redis->prove = 1;
-    }
-
-    pool = cmcf->pools.elts;
+    directive = conf->redis->directive ? conf->redis->directive : conf->redis;
+    pools = cmcf->pools.elts;
+    pool = NULL;
 
     for (i = 0; i < cmcf->pools.nelts; i++) {
-        if (pool[i] == conf->redis) {
-            return NGX_OK;
+        if (pools[i]->directive == directive
+            && pools[i]->fence.replicas == conf->ack.replicas)
+        {
+            pool = pools[i];
         }
     }
 
-    pool = ngx_array_push(&cmcf->pools);
     if (pool == NULL) {
-        return NGX_ERROR;
+        pool = ngx_http_coupon_add_pool(cf, cmcf, conf, directive);
+        if (pool == NULL) {
+            return NGX_ERROR;
+        }
     }
 
-    *pool = conf->redis;
+    conf->redis = pool;
+
+    if (conf->ack.what != NGX_HTTP_COUPON_ACK_ENQUEUED) {
+        pool->prove = 1;
+        pool->fence.timeout = ngx_max(pool->fence.timeout, conf->ack_timeout);
+    }
+
+    if (conf->ack.what == NGX_HTTP_COUPON_ACK_FSYNC) {
+        pool->fsync = 1;
+    }
 
     return NGX_OK;
+}
+
+
+static ngx_http_coupon_redis_t *
+ngx_http_coupon_add_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_loc_conf_t *conf, ngx_http_coupon_redis_t *directive)
+{
+    ngx_str_t                 *key;
+    ngx_http_coupon_redis_t   *pool, **p;
+
+    pool = ngx_palloc(cf->pool, sizeof(ngx_http_coupon_redis_t));
+    p = ngx_array_push(&cmcf->pools);
+
+    if (pool == NULL || p == NULL) {
+        return NULL;
+    }
+
+    *pool = *directive;
+    pool->directive = directive;
+    pool->fence.replicas = conf->ack.replicas;
+
+    key = &pool->fence.key;
+    key->len = conf->prefix.len + sizeof(CC_KEY_FENCE) - 1;
+    key->data = ngx_pnalloc(cf->pool, key->len);
+
+    if (key->data == NULL) {
+        return NULL;
+    }
+
+    (void) ngx_sprintf(key->data, "%V" CC_KEY_FENCE, &conf->prefix);
+
+    *p = pool;
+
+    return pool;
 }
 
 

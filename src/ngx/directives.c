@@ -8,6 +8,9 @@
 #include "ngx_http_coupon.h"
 
 
+#define NGX_HTTP_COUPON_REPLICAS_MAX  16
+
+
 static ngx_int_t ngx_http_coupon_redis_option(ngx_conf_t *cf,
     ngx_command_t *cmd, ngx_http_coupon_redis_t *redis, ngx_str_t *option);
 static ngx_int_t ngx_http_coupon_hash(ngx_str_t *name, ngx_uint_t *hash);
@@ -257,25 +260,55 @@ ngx_http_coupon_set_ack(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_coupon_loc_conf_t *lcf = conf;
 
-    ngx_str_t  *value;
+    ngx_int_t   n;
+    ngx_str_t  *value, text;
 
-    if (lcf->ack != NGX_CONF_UNSET_UINT) {
+    if (lcf->ack.what != NGX_CONF_UNSET_UINT) {
         return "is duplicate";
     }
 
     value = cf->args->elts;
 
     if (ngx_strcmp(value[1].data, "fsync") == 0) {
-        lcf->ack = NGX_HTTP_COUPON_ACK_FSYNC;
+        lcf->ack.what = NGX_HTTP_COUPON_ACK_FSYNC;
+
+    } else if (ngx_strcmp(value[1].data, "enqueued") == 0) {
+        lcf->ack.what = NGX_HTTP_COUPON_ACK_ENQUEUED;
+
+    } else if (ngx_http_coupon_option(&value[1], "replicas=", &text)) {
+        n = ngx_atoi(text.data, text.len);
+
+        if (n == NGX_ERROR || n == 0 || n > NGX_HTTP_COUPON_REPLICAS_MAX) {
+            return "takes \"replicas=N\" with N from 1 to 16";
+        }
+
+        lcf->ack.what = NGX_HTTP_COUPON_ACK_REPLICAS;
+        lcf->ack.replicas = n;
+
+    } else {
+        return "takes \"fsync\", \"enqueued\" or \"replicas=N\"";
+    }
+
+    if (cf->args->nelts == 2) {
         return NGX_CONF_OK;
     }
 
-    if (ngx_strcmp(value[1].data, "enqueued") == 0) {
-        lcf->ack = NGX_HTTP_COUPON_ACK_ENQUEUED;
-        return NGX_CONF_OK;
+    n = NGX_ERROR;
+
+    if (lcf->ack.what != NGX_HTTP_COUPON_ACK_ENQUEUED
+        && ngx_http_coupon_option(&value[2], "timeout=", &text))
+    {
+        n = ngx_parse_time(&text, 0);
     }
 
-    return "takes \"fsync\" or \"enqueued\"";
+    if (n == NGX_ERROR || n == 0) {
+        return "takes \"timeout=TIME\" after \"fsync\" or \"replicas=N\", "
+               "more than 0";
+    }
+
+    lcf->ack_timeout = n;
+
+    return NGX_CONF_OK;
 }
 
 

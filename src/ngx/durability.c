@@ -2,9 +2,14 @@
  * Is what this server has acknowledged on its disk?
  *
  * With appendonly yes and appendfsync always Redis replies to a write only
- * after the fdatasync of its log (README, "Guarantees").  So the settings are
- * read, at connect and every few seconds, and what cannot be read is not
- * believed.  A policy that may evict any key could evict the inbox, too.
+ * after the fdatasync of its log.  With everysec it does not, and a WAITAOF has
+ * to be asked, where it is known to be honest: Redis from 8.0 on.  Valkey 8.0
+ * and 8.1 were seen to answer before the fdatasync; Redis 7.0 has none (README,
+ * "Guarantees").
+ *
+ * So the settings are read, at connect and every few seconds, and what cannot
+ * be read is not believed.  A policy that may evict any key could evict the
+ * inbox, too.
  */
 
 #include "redis.h"
@@ -22,10 +27,18 @@ static const char  *ngx_http_coupon_settings[] = {
 
 static void ngx_http_coupon_durability_reply(redisAsyncContext *ac,
     void *data, void *privdata);
-static ngx_uint_t ngx_http_coupon_durability_read(
+static void ngx_http_coupon_durability_setting(
     ngx_http_coupon_settings_t *settings, redisReply *reply);
-static const char *ngx_http_coupon_durability_judge(
-    ngx_http_coupon_settings_t *settings);
+static void ngx_http_coupon_durability_answered(
+    ngx_http_coupon_redis_conn_t *conn);
+static void ngx_http_coupon_durability_server(redisAsyncContext *ac,
+    void *data, void *privdata);
+static void ngx_http_coupon_durability_identify(
+    ngx_http_coupon_redis_conn_t *conn, const char *info);
+static const char *ngx_http_coupon_durability_field(const char *info,
+    const char *name);
+static ngx_http_coupon_way_e ngx_http_coupon_durability_judge(
+    ngx_http_coupon_settings_t *settings, const char **unproven);
 
 
 ngx_int_t
@@ -42,7 +55,14 @@ ngx_http_coupon_durability_ask(ngx_http_coupon_redis_conn_t *conn)
                ? NGX_OK : NGX_ERROR;
     }
 
-    conn->asked.answers = NGX_HTTP_COUPON_SETTINGS;
+    conn->asked.answers = NGX_HTTP_COUPON_SETTINGS + 1;
+
+    if (redisAsyncCommand(conn->ac, ngx_http_coupon_durability_server, conn,
+                          "INFO server")
+        != REDIS_OK)
+    {
+        return NGX_ERROR;
+    }
 
     for (i = 0; i < NGX_HTTP_COUPON_SETTINGS; i++) {
         if (redisAsyncCommand(conn->ac, ngx_http_coupon_durability_reply, conn,
@@ -71,28 +91,42 @@ ngx_http_coupon_durability_reply(redisAsyncContext *ac, void *data,
     if (reply->type == REDIS_REPLY_ERROR) {
         ngx_http_coupon_redis_error(conn->pool, "asking for its settings",
                                     reply->str, reply->len);
+        conn->asked.unreadable = 1;
+
+    } else if (conn->pool->prove) {
+        ngx_http_coupon_durability_setting(&conn->asked, reply);
     }
 
-    if (conn->pool->prove
-        && !ngx_http_coupon_durability_read(&conn->asked, reply))
-    {
-        conn->asked.unreadable = 1;
-    }
+    ngx_http_coupon_durability_answered(conn);
+}
+
+
+/* the last answer decides */
+static void
+ngx_http_coupon_durability_answered(ngx_http_coupon_redis_conn_t *conn)
+{
+    const char             *unproven;
+    ngx_http_coupon_way_e   way;
 
     if (--conn->asked.answers != 0) {
         return;
     }
 
-    conn->unproven = conn->pool->prove
-                     ? ngx_http_coupon_durability_judge(&conn->asked) : NULL;
+    way = NGX_HTTP_COUPON_WAY_NONE;
+    unproven = NULL;
 
-    ngx_http_coupon_redis_proven(conn);
+    if (conn->pool->prove) {
+        way = ngx_http_coupon_durability_judge(&conn->asked, &unproven);
+        conn->waitaof = conn->asked.honest && conn->asked.appendonly;
+    }
+
+    ngx_http_coupon_redis_proven(conn, way, unproven);
 }
 
 
 /* one reply of CONFIG GET: the name and the value */
-static ngx_uint_t
-ngx_http_coupon_durability_read(ngx_http_coupon_settings_t *settings,
+static void
+ngx_http_coupon_durability_setting(ngx_http_coupon_settings_t *settings,
     redisReply *reply)
 {
     const char  *name, *value;
@@ -101,7 +135,8 @@ ngx_http_coupon_durability_read(ngx_http_coupon_settings_t *settings,
         || reply->element[0]->type != REDIS_REPLY_STRING
         || reply->element[1]->type != REDIS_REPLY_STRING)
     {
-        return 0;
+        settings->unreadable = 1;
+        return;
     }
 
     name = reply->element[0]->str;
@@ -109,47 +144,129 @@ ngx_http_coupon_durability_read(ngx_http_coupon_settings_t *settings,
 
     if (ngx_strcmp(name, "appendonly") == 0) {
         settings->appendonly = (ngx_strcmp(value, "yes") == 0);
-        return 1;
-    }
 
-    if (ngx_strcmp(name, "appendfsync") == 0) {
+    } else if (ngx_strcmp(name, "appendfsync") == 0) {
         settings->always = (ngx_strcmp(value, "always") == 0);
-        return 1;
-    }
+        settings->everysec = (ngx_strcmp(value, "everysec") == 0);
 
-    if (ngx_strcmp(name, "maxmemory-policy") == 0) {
+    } else if (ngx_strcmp(name, "maxmemory-policy") == 0) {
         settings->evicts = (ngx_strncmp(value, "allkeys-", 8) == 0);
-        return 1;
-    }
 
-    return 0;
+    } else {
+        settings->unreadable = 1;
+    }
 }
 
 
+/*
+ * INFO server: which run of which server this is.  Only a fence has to know, so
+ * that a user without INFO can still have appendfsync always.
+ */
+static void
+ngx_http_coupon_durability_server(redisAsyncContext *ac, void *data,
+    void *privdata)
+{
+    redisReply                    *reply = data;
+    ngx_http_coupon_redis_conn_t  *conn = privdata;
+
+    if (reply == NULL) {
+        return;
+    }
+
+    conn->run_id[0] = '\0';
+
+    if (reply->type == REDIS_REPLY_ERROR) {
+        ngx_http_coupon_redis_error(conn->pool, "asking who it is",
+                                    reply->str, reply->len);
+
+    } else if (reply->type == REDIS_REPLY_STRING) {
+        ngx_http_coupon_durability_identify(conn, reply->str);
+    }
+
+    ngx_http_coupon_durability_answered(conn);
+}
+
+
+static void
+ngx_http_coupon_durability_identify(ngx_http_coupon_redis_conn_t *conn,
+    const char *info)
+{
+    size_t       len;
+    const char  *version, *run_id;
+
+    version = ngx_http_coupon_durability_field(info, "redis_version:");
+    run_id = ngx_http_coupon_durability_field(info, "run_id:");
+
+    /* a Valkey calls itself Redis 7, and names its own version besides */
+
+    conn->asked.honest = version != NULL && atoi(version) >= 8
+                         && ngx_http_coupon_durability_field(info,
+                                                             "valkey_version:")
+                            == NULL;
+
+    len = run_id ? strcspn(run_id, "\r\n") : 0;
+
+    if (len <= NGX_HTTP_COUPON_RUN_ID_LEN) {
+        ngx_memcpy(conn->run_id, run_id, len);
+        conn->run_id[len] = '\0';
+    }
+}
+
+
+/* what stands behind the name, at the beginning of a line; or NULL */
 static const char *
-ngx_http_coupon_durability_judge(ngx_http_coupon_settings_t *settings)
+ngx_http_coupon_durability_field(const char *info, const char *name)
+{
+    size_t  len;
+
+    len = ngx_strlen(name);
+
+    while (info != NULL && ngx_strncmp(info, name, len) != 0) {
+        info = strchr(info, '\n');
+
+        if (info != NULL) {
+            info++;
+        }
+    }
+
+    return info ? info + len : NULL;
+}
+
+
+static ngx_http_coupon_way_e
+ngx_http_coupon_durability_judge(ngx_http_coupon_settings_t *settings,
+    const char **unproven)
 {
     if (settings->unreadable) {
-        return "its settings cannot be read; allow this user CONFIG GET, or "
-               "set \"coupon_callback_ack enqueued\"";
+        *unproven = "its settings cannot be read; allow this user CONFIG GET "
+                    "and INFO, or set \"coupon_callback_ack enqueued\"";
+
+    } else if (!settings->appendonly) {
+        *unproven = "appendonly is not yes; set \"appendonly yes\" and "
+                    "\"appendfsync always\" in redis.conf, or "
+                    "\"coupon_callback_ack enqueued\"";
+
+    } else if (!settings->always && !settings->everysec) {
+        *unproven = "appendfsync is neither always nor everysec; set "
+                    "\"appendfsync always\" in redis.conf, or "
+                    "\"coupon_callback_ack enqueued\"";
+
+    } else if (!settings->always && !settings->honest) {
+        *unproven = "appendfsync is not always, and this server has no "
+                    "WAITAOF, or one that answers before the disk does; set "
+                    "\"appendfsync always\" in redis.conf, use Redis 8, or "
+                    "set \"coupon_callback_ack enqueued\"";
+
+    } else if (settings->evicts) {
+        *unproven = "its maxmemory-policy may evict the inbox; set "
+                    "\"maxmemory-policy noeviction\" in redis.conf, or "
+                    "\"coupon_callback_ack enqueued\"";
     }
 
-    if (!settings->appendonly) {
-        return "appendonly is not yes; set \"appendonly yes\" and "
-               "\"appendfsync always\" in redis.conf, or "
-               "\"coupon_callback_ack enqueued\"";
+    if (*unproven != NULL) {
+        return NGX_HTTP_COUPON_WAY_NONE;
     }
 
-    if (!settings->always) {
-        return "appendfsync is not always; set \"appendfsync always\" in "
-               "redis.conf, or \"coupon_callback_ack enqueued\"";
-    }
-
-    if (settings->evicts) {
-        return "its maxmemory-policy may evict the inbox; set "
-               "\"maxmemory-policy noeviction\" in redis.conf, or "
-               "\"coupon_callback_ack enqueued\"";
-    }
-
-    return NULL;
+    return settings->always ? NGX_HTTP_COUPON_WAY_ALWAYS
+                            : NGX_HTTP_COUPON_WAY_FENCE;
 }

@@ -15,7 +15,7 @@
 #include <ngx_http.h>
 
 
-#define NGX_HTTP_COUPON_METRICS_RESULTS  8      /* ngx_http_coupon_result_e */
+#define NGX_HTTP_COUPON_METRICS_RESULTS  10     /* ngx_http_coupon_result_e */
 #define NGX_HTTP_COUPON_METRICS_BUCKETS  14
 #define NGX_HTTP_COUPON_METRICS_LABEL    128    /* bytes, longer are cut */
 
@@ -72,7 +72,8 @@ typedef struct {
     ngx_atomic_t                 pending;
     ngx_atomic_t                 up;
     ngx_atomic_t                 connections;
-    u_char                       padding[32];
+    ngx_atomic_t                 ways[3];       /* ngx_http_coupon_way_e */
+    u_char                       padding[8];
 } ngx_http_coupon_gauges_t;
 
 

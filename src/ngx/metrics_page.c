@@ -134,12 +134,14 @@ static u_char *
 ngx_http_coupon_metrics_gauges(u_char *p, ngx_http_coupon_shared_t *shared)
 {
     ngx_uint_t                 i;
-    ngx_atomic_uint_t          pending, up, connections;
+    ngx_atomic_uint_t          pending, up, connections, always, fence;
     ngx_http_coupon_gauges_t  *g;
 
     pending = 0;
     up = 0;
     connections = 0;
+    always = 0;
+    fence = 0;
 
     for (i = 0; i < NGX_HTTP_COUPON_METRICS_PROCESSES; i++) {
         g = &shared->processes[i];
@@ -151,6 +153,8 @@ ngx_http_coupon_metrics_gauges(u_char *p, ngx_http_coupon_shared_t *shared)
         pending += g->pending;
         up += g->up;
         connections += g->connections;
+        always += g->ways[NGX_HTTP_COUPON_WAY_ALWAYS];
+        fence += g->ways[NGX_HTTP_COUPON_WAY_FENCE];
     }
 
     p = ngx_sprintf(p,
@@ -163,9 +167,14 @@ ngx_http_coupon_metrics_gauges(u_char *p, ngx_http_coupon_shared_t *shared)
         "# HELP coupon_callback_redis_connections_up Connections ready.\n"
         "# TYPE coupon_callback_redis_connections_up gauge\n"
         "coupon_callback_redis_connections_up %uA\n"
+        "# HELP coupon_callback_redis_connections_durable Connections on which "
+        "fsync is proven, and by what.\n"
+        "# TYPE coupon_callback_redis_connections_durable gauge\n"
+        "coupon_callback_redis_connections_durable{by=\"always\"} %uA\n"
+        "coupon_callback_redis_connections_durable{by=\"fence\"} %uA\n"
         "# HELP coupon_callback_redis_errors_total Errors by their kind.\n"
         "# TYPE coupon_callback_redis_errors_total counter\n",
-        pending, connections, up);
+        pending, connections, up, always, fence);
 
     for (i = 0; i < NGX_HTTP_COUPON_ERROR_KINDS; i++) {
         p = ngx_sprintf(p,

@@ -34,6 +34,8 @@ typedef enum {
     NGX_HTTP_COUPON_UNAVAILABLE,
     NGX_HTTP_COUPON_TIMEOUT,
     NGX_HTTP_COUPON_OVERLOADED,
+    NGX_HTTP_COUPON_FOREIGN,
+    NGX_HTTP_COUPON_UNUSABLE,
     NGX_HTTP_COUPON_RESULTS,
 
     NGX_HTTP_COUPON_NO_RESULT = NGX_HTTP_COUPON_RESULTS
@@ -54,7 +56,8 @@ typedef struct {
 
     ngx_http_coupon_redis_t     *redis;
     ngx_str_t                    prefix;
-    ngx_uint_t                   ack;
+    ngx_http_coupon_ack_t        ack;
+    ngx_msec_t                   ack_timeout;  /* of one fence */
     ngx_msec_t                   timeout;
     ngx_msec_t                   dedup_window;
     ngx_uint_t                   max_pending;
@@ -93,6 +96,7 @@ typedef struct {
     cc_delivery_t                delivery;
     u_char                       digest[CC_DIGEST_LEN];
     const char                  *reason;     /* what is kept aside, why */
+    ngx_http_coupon_result_e     kept;       /* … and what it then is */
 
     ngx_event_t                  timer;      /* coupon_callback_timeout */
     ngx_http_coupon_waiter_t     waiter;     /* for the first connection */

@@ -39,6 +39,10 @@ struct ngx_http_coupon_ticket_s {
 
     ngx_uint_t                     replies;      /* to come; 0: it is freed */
     unsigned                       reported:1;   /* an error, once is enough */
+    unsigned                       fence:1;      /* before it is durable */
+
+    ngx_http_coupon_queue_outcome_e  outcome;    /* while it waits for that */
+    ngx_http_coupon_fenced_t         fenced;
 
     u_char                         mark[NGX_HTTP_COUPON_MARK_LEN];
     ngx_str_t                      seen;         /* keys, behind the ticket */
@@ -55,7 +59,8 @@ typedef struct {
 
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
     ngx_http_coupon_redis_conn_t *conn, const ngx_str_t *prefix,
-    const cc_message_t *message, const char *stream);
+    const cc_message_t *message, const ngx_http_coupon_ack_t *ack,
+    const char *stream);
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
     ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
     ngx_uint_t n, redisCallbackFn *last);
@@ -71,6 +76,9 @@ static void ngx_http_coupon_queue_rejected(redisAsyncContext *ac, void *data,
     void *privdata);
 static void ngx_http_coupon_queue_unmarked(redisAsyncContext *ac, void *data,
     void *privdata);
+static void ngx_http_coupon_queue_executed(ngx_http_coupon_ticket_t *ticket,
+    ngx_http_coupon_queue_outcome_e outcome);
+static void ngx_http_coupon_queue_fenced(void *data, ngx_uint_t proven);
 static ngx_http_coupon_queue_outcome_e ngx_http_coupon_queue_judge(
     ngx_http_coupon_ticket_t *ticket, redisReply *exec);
 static ngx_uint_t ngx_http_coupon_queue_refused(
@@ -148,7 +156,8 @@ ngx_http_coupon_queue_init(ngx_log_t *log)
 
 ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
-    const ngx_str_t *prefix, const cc_message_t *message, ngx_msec_t window,
+    const ngx_str_t *prefix, const cc_message_t *message,
+    const ngx_http_coupon_ack_t *ack, ngx_msec_t window,
     ngx_http_coupon_queue_pt done, void *owner)
 {
     u_char                     *p, ttl[NGX_INT_T_LEN];
@@ -157,7 +166,8 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_ticket_t   *ticket;
     ngx_http_coupon_command_t   commands[5];
 
-    ticket = ngx_http_coupon_queue_ticket(conn, prefix, message, CC_KEY_INBOX);
+    ticket = ngx_http_coupon_queue_ticket(conn, prefix, message, ack,
+                                          CC_KEY_INBOX);
     if (ticket == NULL) {
         return NULL;
     }
@@ -212,15 +222,16 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
 
 ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
-    const ngx_str_t *prefix, const cc_message_t *message, const char *reason,
-    ngx_int_t limit, ngx_http_coupon_queue_pt done, void *owner)
+    const ngx_str_t *prefix, const cc_message_t *message,
+    const ngx_http_coupon_ack_t *ack, const char *reason, ngx_int_t limit,
+    ngx_http_coupon_queue_pt done, void *owner)
 {
     u_char                     *p, max[NGX_INT_T_LEN], received[NGX_INT64_LEN];
     cc_str_t                    value;
     ngx_http_coupon_ticket_t   *ticket;
     ngx_http_coupon_command_t   command;
 
-    ticket = ngx_http_coupon_queue_ticket(conn, prefix, message,
+    ticket = ngx_http_coupon_queue_ticket(conn, prefix, message, ack,
                                           CC_KEY_REJECTED);
     if (ticket == NULL) {
         return NULL;
@@ -271,7 +282,8 @@ ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
 
 static ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_ticket(ngx_http_coupon_redis_conn_t *conn,
-    const ngx_str_t *prefix, const cc_message_t *message, const char *stream)
+    const ngx_str_t *prefix, const cc_message_t *message,
+    const ngx_http_coupon_ack_t *ack, const char *stream)
 {
     u_char                    *p;
     ngx_http_coupon_ticket_t  *ticket;
@@ -285,6 +297,13 @@ ngx_http_coupon_queue_ticket(ngx_http_coupon_redis_conn_t *conn,
     }
 
     ticket->conn = conn;
+
+    ticket->fence = ngx_http_coupon_redis_fenced(conn, ack);
+    ticket->fenced.epoch = conn->pool->fence.epoch;
+    ticket->fenced.local = (conn->way == NGX_HTTP_COUPON_WAY_FENCE);
+    ticket->fenced.replicas = ack->replicas;
+    ticket->fenced.done = ngx_http_coupon_queue_fenced;
+    ticket->fenced.data = ticket;
 
     p = (u_char *) ticket + sizeof(ngx_http_coupon_ticket_t);
     ticket->seen.data = p;
@@ -407,7 +426,7 @@ ngx_http_coupon_queue_added(redisAsyncContext *ac, void *data,
         }
     }
 
-    ngx_http_coupon_queue_finish(ticket, outcome);
+    ngx_http_coupon_queue_executed(ticket, outcome);
     ngx_http_coupon_queue_replied(ticket);
 }
 
@@ -439,7 +458,41 @@ ngx_http_coupon_queue_rejected(redisAsyncContext *ac, void *data,
                   : ngx_http_coupon_queue_unexpected(ticket);
     }
 
-    ngx_http_coupon_queue_finish(ticket, outcome);
+    ngx_http_coupon_queue_executed(ticket, outcome);
+    ngx_http_coupon_queue_replied(ticket);
+}
+
+
+/*
+ * What the server has executed is not durable yet, if a fence is wanted; that
+ * goes for the duplicate of a delivery, too
+ */
+static void
+ngx_http_coupon_queue_executed(ngx_http_coupon_ticket_t *ticket,
+    ngx_http_coupon_queue_outcome_e outcome)
+{
+    if (!ticket->fence || (outcome != NGX_HTTP_COUPON_QUEUE_STORED
+                           && outcome != NGX_HTTP_COUPON_QUEUE_SEEN))
+    {
+        ngx_http_coupon_queue_finish(ticket, outcome);
+        return;
+    }
+
+    ticket->outcome = outcome;
+    ticket->replies++;
+
+    ngx_http_coupon_fence_join(ticket->conn->pool, &ticket->fenced);
+}
+
+
+static void
+ngx_http_coupon_queue_fenced(void *data, ngx_uint_t proven)
+{
+    ngx_http_coupon_ticket_t *ticket = data;
+
+    ngx_http_coupon_queue_finish(ticket, proven
+                                         ? ticket->outcome
+                                         : NGX_HTTP_COUPON_QUEUE_FAILED);
     ngx_http_coupon_queue_replied(ticket);
 }
 
@@ -548,7 +601,7 @@ ngx_http_coupon_queue_finish(ngx_http_coupon_ticket_t *ticket,
 }
 
 
-/* hiredis calls back exactly once per command, so this is the only free */
+/* hiredis and the fence call back exactly once, so this is the only free */
 static void
 ngx_http_coupon_queue_replied(ngx_http_coupon_ticket_t *ticket)
 {

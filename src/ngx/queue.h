@@ -34,19 +34,21 @@ ngx_int_t ngx_http_coupon_queue_init(ngx_log_t *log);
 /*
  * Sends the transaction that marks the id as seen and adds the entry, both or
  * neither.  The message is copied before this returns.  done() is called later,
- * never from inside, once, unless the ticket is left before.  NULL: it could
- * not be sent, and done() is not called.
+ * never from inside, once, unless the ticket is left before: when the outcome
+ * is known and, for what is stored or seen, as durable as the ack wants.  NULL:
+ * it could not be sent, and done() is not called.
  */
 ngx_http_coupon_ticket_t *ngx_http_coupon_queue_add(
     ngx_http_coupon_redis_conn_t *conn, const ngx_str_t *prefix,
-    const cc_message_t *message, ngx_msec_t window,
-    ngx_http_coupon_queue_pt done, void *owner);
+    const cc_message_t *message, const ngx_http_coupon_ack_t *ack,
+    ngx_msec_t window, ngx_http_coupon_queue_pt done, void *owner);
 
 /* the same for the quarantine, which keeps the newest `limit` bodies */
 ngx_http_coupon_ticket_t *ngx_http_coupon_queue_reject(
     ngx_http_coupon_redis_conn_t *conn, const ngx_str_t *prefix,
-    const cc_message_t *message, const char *reason, ngx_int_t limit,
-    ngx_http_coupon_queue_pt done, void *owner);
+    const cc_message_t *message, const ngx_http_coupon_ack_t *ack,
+    const char *reason, ngx_int_t limit, ngx_http_coupon_queue_pt done,
+    void *owner);
 
 /* the owner goes: done() will not be called, the ticket frees itself */
 void ngx_http_coupon_queue_leave(ngx_http_coupon_ticket_t *ticket);

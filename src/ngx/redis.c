@@ -32,6 +32,9 @@ static void ngx_http_coupon_redis_greeted(redisAsyncContext *ac, void *data,
     void *privdata);
 static void ngx_http_coupon_redis_state(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_redis_state_e state);
+static void ngx_http_coupon_redis_way(ngx_http_coupon_redis_conn_t *conn,
+    ngx_http_coupon_way_e way);
+static void ngx_http_coupon_redis_notice(ngx_http_coupon_redis_conn_t *conn);
 
 
 void
@@ -47,6 +50,7 @@ ngx_http_coupon_redis_connect(ngx_http_coupon_redis_conn_t *conn)
 
     conn->silent = 0;
     conn->unproven = NULL;
+    conn->run_id[0] = '\0';
     conn->ac = ngx_http_coupon_redis_open(addr);
 
     if (conn->ac == NULL) {
@@ -184,26 +188,67 @@ ngx_http_coupon_redis_greeted(redisAsyncContext *ac, void *data,
 
 
 void
-ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn)
+ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn,
+    ngx_http_coupon_way_e way, const char *unproven)
 {
+    ngx_uint_t                changed;
+    ngx_http_coupon_redis_t  *pool;
+
     if (conn->lost.posted) {
         return;
     }
 
-    conn->silent = 0;
+    pool = conn->pool;
+    changed = (conn->state == NGX_HTTP_COUPON_REDIS_GREETING
+               || conn->way != way);
 
-    if (conn->unproven != NULL) {
-        ngx_http_coupon_redis_report(conn->pool,
-                                     NGX_HTTP_COUPON_ERROR_UNPROVEN,
-                                     "durability is not proven",
-                                     conn->unproven,
-                                     ngx_strlen(conn->unproven));
+    conn->silent = 0;
+    conn->unproven = unproven;
+
+    ngx_http_coupon_redis_way(conn, way);
+
+    if (way == NGX_HTTP_COUPON_WAY_FENCE) {
+        ngx_http_coupon_fence_start(pool);
+    }
+
+    if (pool->fsync && unproven != NULL) {
+        ngx_http_coupon_redis_report(pool, NGX_HTTP_COUPON_ERROR_UNPROVEN,
+                                     "durability is not proven", unproven,
+                                     ngx_strlen(unproven));
+
+    } else if (changed && pool->prove && conn != pool->fence.conn) {
+        ngx_http_coupon_redis_notice(conn);
     }
 
     if (conn->state == NGX_HTTP_COUPON_REDIS_GREETING) {
         conn->failures = 0;
         ngx_http_coupon_redis_state(conn, NGX_HTTP_COUPON_REDIS_UP);
         ngx_add_timer(&conn->timer, NGX_HTTP_COUPON_REDIS_PROBE_MSEC);
+    }
+}
+
+
+/* in which way a 200 will be durable: once per connect, and when it changes */
+static void
+ngx_http_coupon_redis_notice(ngx_http_coupon_redis_conn_t *conn)
+{
+    ngx_http_coupon_redis_t  *pool;
+
+    pool = conn->pool;
+
+    if (pool->fsync) {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "coupon_callback: Redis %V: connection %ui: fsync by %s",
+                      &pool->name, conn->number,
+                      conn->way == NGX_HTTP_COUPON_WAY_FENCE
+                      ? "a fence, WAITAOF" : "appendfsync always");
+    }
+
+    if (pool->fence.replicas) {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "coupon_callback: Redis %V: connection %ui: %ui replicas "
+                      "by a fence, %s", &pool->name, conn->number,
+                      pool->fence.replicas, conn->waitaof ? "WAITAOF" : "WAIT");
     }
 }
 
@@ -222,6 +267,15 @@ ngx_http_coupon_redis_timer_handler(ngx_event_t *ev)
         return;
 
     case NGX_HTTP_COUPON_REDIS_UP:
+
+        /* a WAITAOF that is out blocks whatever comes behind it */
+
+        if (conn == conn->pool->fence.conn
+            && ngx_http_coupon_fence_busy(conn->pool))
+        {
+            ngx_add_timer(ev, NGX_HTTP_COUPON_REDIS_PROBE_MSEC);
+            return;
+        }
 
         if (conn->silent < NGX_HTTP_COUPON_REDIS_SILENT) {
 
@@ -335,6 +389,10 @@ ngx_http_coupon_redis_close(ngx_http_coupon_redis_conn_t *conn)
     if (conn->timer.timer_set) {
         ngx_del_timer(&conn->timer);
     }
+
+    if (conn == conn->pool->fence.conn) {
+        ngx_http_coupon_fence_lost(conn->pool);
+    }
 }
 
 
@@ -346,11 +404,19 @@ ngx_http_coupon_redis_state(ngx_http_coupon_redis_conn_t *conn,
 
     pool = conn->pool;
 
-    if (state == NGX_HTTP_COUPON_REDIS_UP) {
-        (void) ngx_atomic_fetch_add(&pool->gauges->up, 1);
+    if (conn != pool->fence.conn) {
 
-    } else if (conn->state == NGX_HTTP_COUPON_REDIS_UP) {
-        (void) ngx_atomic_fetch_add(&pool->gauges->up, (ngx_atomic_int_t) -1);
+        if (state == NGX_HTTP_COUPON_REDIS_UP) {
+            (void) ngx_atomic_fetch_add(&pool->gauges->up, 1);
+
+        } else if (conn->state == NGX_HTTP_COUPON_REDIS_UP) {
+            (void) ngx_atomic_fetch_add(&pool->gauges->up,
+                                        (ngx_atomic_int_t) -1);
+        }
+    }
+
+    if (state != NGX_HTTP_COUPON_REDIS_UP) {
+        ngx_http_coupon_redis_way(conn, NGX_HTTP_COUPON_WAY_NONE);
     }
 
     conn->state = state;
@@ -363,4 +429,22 @@ ngx_http_coupon_redis_state(ngx_http_coupon_redis_conn_t *conn,
     {
         ngx_post_event(&pool->wake, &ngx_posted_events);
     }
+}
+
+
+static void
+ngx_http_coupon_redis_way(ngx_http_coupon_redis_conn_t *conn,
+    ngx_http_coupon_way_e way)
+{
+    ngx_http_coupon_gauges_t  *gauges;
+
+    gauges = conn->pool->gauges;
+
+    if (conn != conn->pool->fence.conn && conn->pool->prove) {
+        (void) ngx_atomic_fetch_add(&gauges->ways[conn->way],
+                                    (ngx_atomic_int_t) -1);
+        (void) ngx_atomic_fetch_add(&gauges->ways[way], 1);
+    }
+
+    conn->way = way;
 }

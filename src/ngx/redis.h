@@ -2,7 +2,8 @@
  * A worker's connections to one Redis: a few, shared by all requests, kept up
  * by themselves.
  *
- * A pool belongs to one coupon_callback_redis directive and lives in the cycle.
+ * A pool belongs to one coupon_callback_redis directive and one number of
+ * replicas to wait for, and lives in the cycle.
  * Its connections are made when a worker starts, and made again, with growing
  * and jittered pauses, whenever they are lost.  A connection is UP once it is
  * authenticated, on its database, and the server's durability has been read.
@@ -20,12 +21,28 @@
 
 #include <hiredis/async.h>
 
+#include "fence.h"
 #include "metrics.h"
 
 
 /* what must be true before a 200: coupon_callback_ack */
 #define NGX_HTTP_COUPON_ACK_FSYNC     0
 #define NGX_HTTP_COUPON_ACK_ENQUEUED  1
+#define NGX_HTTP_COUPON_ACK_REPLICAS  2
+
+typedef struct {
+    ngx_uint_t                      what;
+    ngx_uint_t                      replicas;   /* of ACK_REPLICAS, else 0 */
+} ngx_http_coupon_ack_t;
+
+/* what makes an acknowledged write durable on the server's own disk */
+typedef enum {
+    NGX_HTTP_COUPON_WAY_NONE = 0,
+    NGX_HTTP_COUPON_WAY_ALWAYS,          /* appendfsync always: any reply */
+    NGX_HTTP_COUPON_WAY_FENCE            /* everysec, and an honest WAITAOF */
+} ngx_http_coupon_way_e;
+
+#define NGX_HTTP_COUPON_RUN_ID_LEN    64
 
 typedef enum {
     NGX_HTTP_COUPON_REDIS_DOWN = 0,      /* its timer tries again */
@@ -44,6 +61,8 @@ typedef struct {
     unsigned                        answers;    /* still to come */
     unsigned                        appendonly:1;
     unsigned                        always:1;
+    unsigned                        everysec:1;
+    unsigned                        honest:1;   /* its WAITAOF, see README */
     unsigned                        evicts:1;   /* allkeys-*: could evict it */
     unsigned                        unreadable:1;
 } ngx_http_coupon_settings_t;
@@ -70,11 +89,15 @@ struct ngx_http_coupon_redis_conn_s {
     ngx_uint_t                      silent;     /* probes without an answer */
 
     ngx_http_coupon_settings_t      asked;      /* being read */
-    const char                     *unproven;   /* NULL: fsync is proven */
+    ngx_http_coupon_way_e           way;
+    const char                     *unproven;   /* why there is no way */
+    unsigned                        waitaof:1;  /* it has one, and honest */
+    char                            run_id[NGX_HTTP_COUPON_RUN_ID_LEN + 1];
 };
 
 
 struct ngx_http_coupon_redis_s {
+    ngx_http_coupon_redis_t        *directive;  /* whose pool this is */
     ngx_str_t                       name;       /* as in nginx.conf */
     ngx_addr_t                     *addrs;      /* resolved with it */
     ngx_uint_t                      naddrs;
@@ -82,11 +105,14 @@ struct ngx_http_coupon_redis_s {
     ngx_str_t                       password;
     ngx_uint_t                      db;
     ngx_uint_t                      connections;
-    unsigned                        prove:1;    /* somebody wants fsync */
+    unsigned                        prove:1;    /* not all are "enqueued" */
+    unsigned                        fsync:1;    /* somebody wants "fsync" */
 
     /* of this worker */
-    ngx_http_coupon_redis_conn_t   *conns;
+    ngx_http_coupon_redis_conn_t   *conns;      /* behind them the fence's */
+    ngx_http_coupon_fence_t         fence;
     ngx_uint_t                      pending;    /* transactions, all conns */
+    ngx_uint_t                      waiting;    /* for a first connection */
     ngx_queue_t                     waiters;
     ngx_event_t                     wake;       /* posted: tells the waiters */
     ngx_http_coupon_gauges_t       *gauges;
@@ -124,12 +150,17 @@ void ngx_http_coupon_redis_stop(ngx_http_coupon_redis_t *pool);
  * since it was lost, NGX_DECLINED if not, and the reason in *why.
  */
 ngx_http_coupon_redis_conn_t *ngx_http_coupon_redis_get(
-    ngx_http_coupon_redis_t *pool, ngx_uint_t ack, ngx_int_t *rc,
-    const char **why);
+    ngx_http_coupon_redis_t *pool, const ngx_http_coupon_ack_t *ack,
+    ngx_int_t *rc, const char **why);
+
+/* does a write on this connection need the fence before this ack? */
+ngx_uint_t ngx_http_coupon_redis_fenced(ngx_http_coupon_redis_conn_t *conn,
+    const ngx_http_coupon_ack_t *ack);
 
 void ngx_http_coupon_redis_wait(ngx_http_coupon_redis_t *pool,
     ngx_http_coupon_waiter_t *waiter);
-void ngx_http_coupon_redis_unwait(ngx_http_coupon_waiter_t *waiter);
+void ngx_http_coupon_redis_unwait(ngx_http_coupon_redis_t *pool,
+    ngx_http_coupon_waiter_t *waiter);
 
 /* the connection is of no more use: it will be closed and made anew */
 void ngx_http_coupon_redis_drop(ngx_http_coupon_redis_conn_t *conn);
@@ -154,8 +185,9 @@ void ngx_http_coupon_redis_lost_handler(ngx_event_t *ev);
 /* durability.c: asks for the settings, and judges them when they are there */
 ngx_int_t ngx_http_coupon_durability_ask(ngx_http_coupon_redis_conn_t *conn);
 
-/* redis.c: called when the settings were read, or cannot be */
-void ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn);
+/* redis.c: called when the settings were read, with what they mean */
+void ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn,
+    ngx_http_coupon_way_e way, const char *unproven);
 
 /*
  * redis_event.c: lends the socket of a new conn->ac to nginx's event loop.

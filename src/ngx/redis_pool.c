@@ -18,7 +18,7 @@ ngx_http_coupon_redis_start(ngx_http_coupon_redis_t *pool, ngx_cycle_t *cycle,
     ngx_pool_cleanup_t            *cln;
     ngx_http_coupon_redis_conn_t  *conn;
 
-    conn = ngx_pcalloc(cycle->pool, pool->connections
+    conn = ngx_pcalloc(cycle->pool, (pool->connections + 1)
                                     * sizeof(ngx_http_coupon_redis_conn_t));
     cln = ngx_pool_cleanup_add(cycle->pool, 0);
 
@@ -40,7 +40,9 @@ ngx_http_coupon_redis_start(ngx_http_coupon_redis_t *pool, ngx_cycle_t *cycle,
 
     (void) ngx_atomic_fetch_add(&gauges->connections, pool->connections);
 
-    for (i = 0; i < pool->connections; i++, conn++) {
+    ngx_http_coupon_fence_init(pool, cycle->log);
+
+    for (i = 0; i <= pool->connections; i++, conn++) {
         conn->pool = pool;
         conn->number = i;
         conn->fd = (ngx_socket_t) -1;
@@ -54,7 +56,11 @@ ngx_http_coupon_redis_start(ngx_http_coupon_redis_t *pool, ngx_cycle_t *cycle,
         conn->timer.handler = ngx_http_coupon_redis_timer_handler;
         conn->timer.cancelable = 1;
 
-        ngx_http_coupon_redis_connect(conn);
+        /* the last one is the fence's, which not everybody needs */
+
+        if (i < pool->connections || pool->fence.replicas) {
+            ngx_http_coupon_redis_connect(conn);
+        }
     }
 
     return NGX_OK;
@@ -73,7 +79,7 @@ ngx_http_coupon_redis_stop(ngx_http_coupon_redis_t *pool)
 
     pool->stopping = 1;
 
-    for (i = 0; i < pool->connections; i++) {
+    for (i = 0; i <= pool->connections; i++) {
         conn = &pool->conns[i];
 
         ngx_http_coupon_redis_close(conn);
@@ -85,6 +91,10 @@ ngx_http_coupon_redis_stop(ngx_http_coupon_redis_t *pool)
 
     if (pool->wake.posted) {
         ngx_delete_posted_event(&pool->wake);
+    }
+
+    if (pool->fence.send.posted) {
+        ngx_delete_posted_event(&pool->fence.send);
     }
 
     pool->conns = NULL;
@@ -99,9 +109,10 @@ ngx_http_coupon_redis_cleanup(void *data)
 
 
 ngx_http_coupon_redis_conn_t *
-ngx_http_coupon_redis_get(ngx_http_coupon_redis_t *pool, ngx_uint_t ack,
-    ngx_int_t *rc, const char **why)
+ngx_http_coupon_redis_get(ngx_http_coupon_redis_t *pool,
+    const ngx_http_coupon_ack_t *ack, ngx_int_t *rc, const char **why)
 {
+    ngx_int_t                      ready;
     ngx_uint_t                     i;
     ngx_http_coupon_redis_conn_t  *conn, *best;
 
@@ -125,8 +136,23 @@ ngx_http_coupon_redis_get(ngx_http_coupon_redis_t *pool, ngx_uint_t ack,
             continue;
         }
 
-        if (ack == NGX_HTTP_COUPON_ACK_FSYNC && conn->unproven != NULL) {
+        if (ack->what == NGX_HTTP_COUPON_ACK_FSYNC
+            && conn->way == NGX_HTTP_COUPON_WAY_NONE)
+        {
             *why = "the inbox is not proven to be durable";
+            continue;
+        }
+
+        ready = ngx_http_coupon_redis_fenced(conn, ack)
+                ? ngx_http_coupon_fence_ready(conn) : NGX_OK;
+
+        if (ready != NGX_OK) {
+            *why = "the inbox cannot be proven to be durable now";
+
+            if (ready == NGX_AGAIN) {
+                *rc = NGX_AGAIN;
+            }
+
             continue;
         }
 
@@ -139,19 +165,32 @@ ngx_http_coupon_redis_get(ngx_http_coupon_redis_t *pool, ngx_uint_t ack,
 }
 
 
+ngx_uint_t
+ngx_http_coupon_redis_fenced(ngx_http_coupon_redis_conn_t *conn,
+    const ngx_http_coupon_ack_t *ack)
+{
+    return ack->what == NGX_HTTP_COUPON_ACK_REPLICAS
+           || (ack->what == NGX_HTTP_COUPON_ACK_FSYNC
+               && conn->way == NGX_HTTP_COUPON_WAY_FENCE);
+}
+
+
 void
 ngx_http_coupon_redis_wait(ngx_http_coupon_redis_t *pool,
     ngx_http_coupon_waiter_t *waiter)
 {
+    pool->waiting++;
     ngx_queue_insert_tail(&pool->waiters, &waiter->queue);
     waiter->waiting = 1;
 }
 
 
 void
-ngx_http_coupon_redis_unwait(ngx_http_coupon_waiter_t *waiter)
+ngx_http_coupon_redis_unwait(ngx_http_coupon_redis_t *pool,
+    ngx_http_coupon_waiter_t *waiter)
 {
     if (waiter->waiting) {
+        pool->waiting--;
         ngx_queue_remove(&waiter->queue);
         waiter->waiting = 0;
     }
@@ -183,7 +222,7 @@ ngx_http_coupon_redis_wake_handler(ngx_event_t *ev)
         q = ngx_queue_head(&woken);
         waiter = ngx_queue_data(q, ngx_http_coupon_waiter_t, queue);
 
-        ngx_http_coupon_redis_unwait(waiter);
+        ngx_http_coupon_redis_unwait(pool, waiter);
         waiter->wake(waiter->data);
     }
 }

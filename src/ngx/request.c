@@ -22,6 +22,8 @@ static ngx_int_t ngx_http_coupon_request_value(ngx_http_request_t *r,
     ngx_http_complex_value_t *value, cc_str_t *out);
 static void ngx_http_coupon_request_verdict(ngx_http_coupon_ctx_t *ctx,
     cc_verdict_e verdict);
+static void ngx_http_coupon_request_log(ngx_http_coupon_ctx_t *ctx,
+    cc_verdict_e verdict);
 static ngx_int_t ngx_http_coupon_request_park(ngx_http_coupon_ctx_t *ctx);
 static void ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx);
 static void ngx_http_coupon_request_stored(void *data,
@@ -40,7 +42,7 @@ static void ngx_http_coupon_request_count(ngx_http_coupon_ctx_t *ctx);
 
 const char  *ngx_http_coupon_result_names[] = {
     "accepted", "duplicate", "conflict", "unsigned", "malformed",
-    "unavailable", "timeout", "overloaded"
+    "unavailable", "timeout", "overloaded", "foreign", "unusable"
 };
 
 static const ngx_uint_t  ngx_http_coupon_statuses[] = {
@@ -51,7 +53,24 @@ static const ngx_uint_t  ngx_http_coupon_statuses[] = {
     NGX_HTTP_BAD_REQUEST,
     NGX_HTTP_SERVICE_UNAVAILABLE,
     NGX_HTTP_SERVICE_UNAVAILABLE,
-    NGX_HTTP_SERVICE_UNAVAILABLE
+    NGX_HTTP_SERVICE_UNAVAILABLE,
+    NGX_HTTP_FORBIDDEN,
+    NGX_HTTP_OK
+};
+
+/* by cc_verdict_e: what it comes to, and whether the body is kept aside */
+
+static const struct {
+    ngx_http_coupon_result_e  result;
+    ngx_uint_t                keep;
+} ngx_http_coupon_verdicts[] = {
+    { NGX_HTTP_COUPON_ACCEPTED,    0 },
+    { NGX_HTTP_COUPON_MALFORMED,   0 },
+    { NGX_HTTP_COUPON_UNSIGNED,    0 },
+    { NGX_HTTP_COUPON_FOREIGN,     0 },
+    { NGX_HTTP_COUPON_MALFORMED,   1 },
+    { NGX_HTTP_COUPON_UNUSABLE,    1 },
+    { NGX_HTTP_COUPON_UNAVAILABLE, 0 }
 };
 
 
@@ -219,44 +238,34 @@ static void
 ngx_http_coupon_request_verdict(ngx_http_coupon_ctx_t *ctx,
     cc_verdict_e verdict)
 {
-    ngx_log_t  *log;
+    const char                *message;
+    ngx_http_coupon_result_e   result;
 
-    log = ctx->request->connection->log;
+    if (verdict != CC_VERDICT_ACCEPTED) {
+        ngx_http_coupon_request_log(ctx, verdict);
 
-    switch (verdict) {
+        result = ngx_http_coupon_verdicts[verdict].result;
+        message = ctx->delivery.reason;
 
-    case CC_VERDICT_ACCEPTED:
-        break;
+        if (result == NGX_HTTP_COUPON_UNAVAILABLE) {
+            message = "the callback cannot be judged now";
+        }
 
-    case CC_VERDICT_UNSIGNED:
-        ngx_log_error(NGX_LOG_WARN, log, 0, "coupon_callback: unsigned: %s",
-                      ctx->delivery.reason);
-        ngx_http_coupon_request_finish(ctx, NGX_HTTP_COUPON_UNSIGNED,
-                                       ctx->delivery.reason);
-        return;
+        /* nothing of an unusable one is processed, whatever becomes of it */
 
-    case CC_VERDICT_MALFORMED:
-        ngx_log_error(NGX_LOG_ERR, log, 0,
-                      "coupon_callback: malformed at byte %uz, batch \"%*s\": "
-                      "%s", ctx->delivery.offset, ctx->delivery.id_len,
-                      ctx->delivery.id, ctx->delivery.reason);
+        if (result == NGX_HTTP_COUPON_UNUSABLE) {
+            ctx->delivery.count = 0;
+        }
 
-        if (ctx->conf->quarantine == 0) {
-            ngx_http_coupon_request_finish(ctx, NGX_HTTP_COUPON_MALFORMED,
-                                           ctx->delivery.reason);
+        if (!ngx_http_coupon_verdicts[verdict].keep
+            || ctx->conf->quarantine == 0)
+        {
+            ngx_http_coupon_request_finish(ctx, result, message);
             return;
         }
 
         ctx->reason = ctx->delivery.reason;
-        break;
-
-    case CC_VERDICT_FAILED:
-        ngx_log_error(NGX_LOG_CRIT, log, 0,
-                      "coupon_callback: cannot be judged now: %s",
-                      ctx->delivery.reason);
-        ngx_http_coupon_request_finish(ctx, NGX_HTTP_COUPON_UNAVAILABLE,
-                                       "the callback cannot be judged now");
-        return;
+        ctx->kept = result;
     }
 
     if (ngx_http_coupon_request_park(ctx) != NGX_OK) {
@@ -268,6 +277,58 @@ ngx_http_coupon_request_verdict(ngx_http_coupon_ctx_t *ctx,
     cc_message_digest(ctx->digest, ctx->body);
 
     ngx_http_coupon_request_store(ctx);
+}
+
+
+static void
+ngx_http_coupon_request_log(ngx_http_coupon_ctx_t *ctx, cc_verdict_e verdict)
+{
+    ngx_log_t      *log;
+    cc_delivery_t  *delivery;
+
+    log = ctx->request->connection->log;
+    delivery = &ctx->delivery;
+
+    switch (verdict) {
+
+    case CC_VERDICT_ACCEPTED:
+        break;
+
+    case CC_VERDICT_UNREADABLE:
+        ngx_log_error(NGX_LOG_WARN, log, 0,
+                      "coupon_callback: unreadable at byte %uz: %s",
+                      delivery->offset, delivery->reason);
+        break;
+
+    case CC_VERDICT_UNSIGNED:
+        ngx_log_error(NGX_LOG_WARN, log, 0, "coupon_callback: unsigned: %s",
+                      delivery->reason);
+        break;
+
+    case CC_VERDICT_FOREIGN:
+        ngx_log_error(NGX_LOG_WARN, log, 0, "coupon_callback: foreign: %s",
+                      delivery->reason);
+        break;
+
+    case CC_VERDICT_MALFORMED:
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "coupon_callback: malformed at byte %uz, batch \"%*s\": "
+                      "%s", delivery->offset, delivery->id_len, delivery->id,
+                      delivery->reason);
+        break;
+
+    case CC_VERDICT_UNUSABLE:
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "coupon_callback: unusable, id \"%*s\": %s",
+                      delivery->id_len, delivery->id, delivery->reason);
+        break;
+
+    case CC_VERDICT_FAILED:
+        ngx_log_error(NGX_LOG_CRIT, log, 0,
+                      "coupon_callback: cannot be judged now: %s",
+                      delivery->reason);
+        break;
+    }
 }
 
 
@@ -325,13 +386,13 @@ ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx)
 
     conf = ctx->conf;
 
-    if (conf->redis->pending >= conf->max_pending) {
+    if (conf->redis->pending + conf->redis->waiting >= conf->max_pending) {
         ngx_http_coupon_request_finish(ctx, NGX_HTTP_COUPON_OVERLOADED,
                                     "too many callbacks are waiting already");
         return;
     }
 
-    conn = ngx_http_coupon_redis_get(conf->redis, conf->ack, &rc, &why);
+    conn = ngx_http_coupon_redis_get(conf->redis, &conf->ack, &rc, &why);
 
     if (conn == NULL && rc == NGX_AGAIN) {
         ngx_http_coupon_redis_wait(conf->redis, &ctx->waiter);
@@ -357,13 +418,14 @@ ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx)
 
     if (ctx->reason != NULL) {
         ctx->ticket = ngx_http_coupon_queue_reject(conn, &conf->prefix,
-                                                   &message, ctx->reason,
+                                                   &message, &conf->ack,
+                                                   ctx->reason,
                                                    conf->quarantine,
                                                    ngx_http_coupon_request_kept,
                                                    ctx);
     } else {
         ctx->ticket = ngx_http_coupon_queue_add(conn, &conf->prefix, &message,
-                                                conf->dedup_window,
+                                                &conf->ack, conf->dedup_window,
                                                 ngx_http_coupon_request_stored,
                                                 ctx);
     }
@@ -397,11 +459,18 @@ ngx_http_coupon_request_stored(void *data,
 
     case NGX_HTTP_COUPON_QUEUE_FAILED:
         ngx_http_coupon_request_resume(ctx, NGX_HTTP_COUPON_UNAVAILABLE,
-                                       "the inbox did not take it");
+                                       "the inbox did not confirm it");
         return;
 
     case NGX_HTTP_COUPON_QUEUE_OTHER:
         break;
+    }
+
+    /* Apple signs a repetition anew, Google counts its attempts */
+
+    if (ctx->conf->provider->rewritten) {
+        ngx_http_coupon_request_resume(ctx, NGX_HTTP_COUPON_DUPLICATE, NULL);
+        return;
     }
 
     ngx_http_set_log_request(c->log, ctx->request);
@@ -418,6 +487,7 @@ ngx_http_coupon_request_stored(void *data,
     /* the provider will not send it again after a 200: first it is kept */
 
     ctx->reason = "conflict";
+    ctx->kept = NGX_HTTP_COUPON_CONFLICT;
     ngx_http_coupon_request_store(ctx);
     ngx_http_run_posted_requests(c);
 }
@@ -433,14 +503,10 @@ ngx_http_coupon_request_kept(void *data,
 
     if (outcome != NGX_HTTP_COUPON_QUEUE_STORED) {
         ngx_http_coupon_request_resume(ctx, NGX_HTTP_COUPON_UNAVAILABLE,
-                                       "the quarantine did not take it");
-
-    } else if (ctx->reason == ctx->delivery.reason) {
-        ngx_http_coupon_request_resume(ctx, NGX_HTTP_COUPON_MALFORMED,
-                                       ctx->delivery.reason);
+                                       "the quarantine did not confirm it");
 
     } else {
-        ngx_http_coupon_request_resume(ctx, NGX_HTTP_COUPON_CONFLICT, NULL);
+        ngx_http_coupon_request_resume(ctx, ctx->kept, ctx->delivery.reason);
     }
 }
 
@@ -526,7 +592,7 @@ ngx_http_coupon_request_leave(void *data)
         ngx_del_timer(&ctx->timer);
     }
 
-    ngx_http_coupon_redis_unwait(&ctx->waiter);
+    ngx_http_coupon_redis_unwait(ctx->conf->redis, &ctx->waiter);
 
     if (ctx->ticket != NULL) {
         ngx_http_coupon_queue_leave(ctx->ticket);

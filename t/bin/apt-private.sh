@@ -19,7 +19,13 @@ apt_mirror() {
               /etc/apt/sources.list.d/*.list 2>/dev/null \
           | grep -v '^ *#' | grep -o 'https\?://[^ ]*/debian/*\( \|$\)' \
           | head -n 1)
-    echo "${url:-http://deb.debian.org/debian}"
+
+    if [ -z "$url" ]; then
+        echo "no Debian mirror in the machine's apt sources" >&2
+        return 1
+    fi
+
+    echo "$url"
 }
 
 
