@@ -128,7 +128,9 @@ cs_print(cc_str_t bytes)
     memset(&buffer, 0, sizeof(cs_buffer_t));
 
     cs_buffer_escape(&buffer, bytes, 0);
-    (void) fwrite(buffer.data, 1, buffer.len, stdout);
+    if (buffer.len) {
+        (void) fwrite(buffer.data, 1, buffer.len, stdout);
+    }
 
     cs_buffer_free(&buffer);
 }

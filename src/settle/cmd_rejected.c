@@ -292,7 +292,10 @@ cs_rejected_all(void *ctx, const cs_quarantined_t *item)
     /* the body byte for byte, so that it can be piped on */
 
     (void) printf("\n");
-    (void) fwrite(item->kept.body.data, 1, item->kept.body.len, stdout);
+    if (item->kept.body.len) {
+        (void) fwrite(item->kept.body.data, 1, item->kept.body.len, stdout);
+    }
+
     (void) printf("\n");
 }
 

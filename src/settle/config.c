@@ -369,6 +369,21 @@ cs_conf_wrong(cs_conf_reading_t *r, int line, const char *format, ...)
 }
 
 
+void
+cs_conf_free(cs_conf_t *conf)
+{
+    cs_redis_conf_free(&conf->redis);
+
+    free(conf->password_file);
+    free(conf->prefix);
+    free(conf->group);
+    free(conf->consumer);
+    free(conf->store_path);
+    free(conf->inbox);
+    free(conf->rejected);
+}
+
+
 static char *
 cs_conf_join(const char *prefix, const char *name)
 {

@@ -40,10 +40,11 @@ typedef struct {
 
 /*
  * Reads the file.  Returns -1 after it has put one sentence into error[size].
- * The strings live until the process ends.
+ * cs_conf_free() frees the strings, and has to be called after a failure too.
  */
 CC_MUST_USE int cs_conf_read(cs_conf_t *conf, const char *path, char *error,
     size_t size);
+void cs_conf_free(cs_conf_t *conf);
 
 
 #endif /* CS_CONFIG_H */

@@ -113,6 +113,7 @@ static void cs_say(const char *format, va_list args)
 int
 main(int argc, char **argv)
 {
+    int                  status;
     char                 error[512];
     cs_args_t            args;
     cs_options_t         options;
@@ -155,16 +156,17 @@ main(int argc, char **argv)
 
     args.path = options.config;
 
-    if (cs_conf_read(&args.conf, args.path, error, sizeof(error)) != 0) {
-        return cs_fail("%s", error);
-    }
-
     /* a lost connection and a full store are errors of write(2), no end */
 
     (void) signal(SIGPIPE, SIG_IGN);
     (void) signal(SIGXFSZ, SIG_IGN);
 
-    return command->run(&args);
+    status = cs_conf_read(&args.conf, args.path, error, sizeof(error)) == 0
+             ? command->run(&args) : cs_fail("%s", error);
+
+    cs_conf_free(&args.conf);
+
+    return status;
 }
 
 

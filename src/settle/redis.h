@@ -22,11 +22,12 @@
 typedef struct {
     char  *user;                      /* NULL: the default user */
     char  *password;                  /* NULL: no AUTH */
-    char  *host;                      /* NULL: a unix socket */
-    char  *path;
+    char  *host;                      /* in text; NULL: a unix socket */
+    char  *path;                      /* in text */
     int    port;
     int    db;
     char  *name;                      /* for people: the URL without secrets */
+    char  *text;
 } cs_redis_conf_t;
 
 typedef struct {
@@ -44,9 +45,11 @@ typedef struct {
 /*
  * Reads redis://[user[:password]@]host[:port][/db] or
  * unix://[user[:password]@]/path[?db=N].  Returns NULL or a constant sentence
- * that says what is wrong.  The strings live until the process ends.
+ * that says what is wrong.  cs_redis_conf_free() frees the strings, and has to
+ * be called after a failure too.
  */
 const char *cs_redis_url(cs_redis_conf_t *conf, const char *url);
+void cs_redis_conf_free(cs_redis_conf_t *conf);
 
 /* connects, authenticates and selects, if that has not been done */
 CC_MUST_USE cs_status_e cs_redis_open(cs_redis_t *redis);

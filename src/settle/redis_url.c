@@ -39,6 +39,7 @@ cs_redis_url(cs_redis_conf_t *conf, const char *url)
     }
 
     rest = cs_copy(url + (tcp ? 8 : 7));
+    conf->text = rest;
 
     /* a path may hold an @; a login in front of it holds no slash */
 
@@ -48,6 +49,8 @@ cs_redis_url(cs_redis_conf_t *conf, const char *url)
         *at++ = '\0';
 
         error = cs_url_login(conf, rest);
+        explicit_bzero(rest, (size_t) (at - rest));
+
         if (error) {
             return error;
         }
@@ -173,9 +176,23 @@ cs_url_unix(cs_redis_conf_t *conf, char *text)
     }
 
     conf->path = text;
-    conf->name = text;
+    conf->name = cs_copy(text);
 
     return NULL;
+}
+
+
+void
+cs_redis_conf_free(cs_redis_conf_t *conf)
+{
+    if (conf->password) {
+        explicit_bzero(conf->password, strlen(conf->password));
+    }
+
+    free(conf->password);
+    free(conf->user);
+    free(conf->name);
+    free(conf->text);
 }
 
 
