@@ -1,0 +1,276 @@
+# Who may send a callback: the signature and the time it was made at.
+#
+#   --- receiver      what stands in the receiving location; its secret is
+#                     s3cret unless it says another
+#   --- more_headers  an array: one request with the same callback for each
+#   --- error_code    what each is answered
+#
+# 200 is a callback that was let in, 401 one that was not.
+
+use CouponNginx;
+use CouponTest;
+use Digest::SHA qw(hmac_sha1_hex hmac_sha256 hmac_sha256_hex hmac_sha512
+                   hmac_sha512_hex);
+use MIME::Base64 'encode_base64';
+use Test::More;
+use Test::Nginx::Socket 'no_plan';
+
+our $body = callback('b1', { code => '007', status => 2 });
+our $hex = hmac_sha256_hex($body, 's3cret');
+our $base64 = encode_base64(hmac_sha256($body, 's3cret'), '');
+our $wrong = hmac_sha256_hex($body, 'S3cret');
+
+my $redis = start_redis(port => $ENV{TEST_NGINX_REDIS_PORT});
+
+add_block_preprocessor(sub {
+    my ($block) = @_;
+    my $receiver = $block->receiver // '';
+    my $secret = $receiver =~ /callback_secret/ ? ''
+                                                : 'coupon_callback_secret s3cret;';
+    my @headers = @{ $block->more_headers };
+    my $text = $block->body // $body;
+
+    $block->set_value('config', <<"END");
+        location = /cb {
+            coupon_callback sportapi;
+            coupon_callback_redis 127.0.0.1:\$TEST_NGINX_REDIS_PORT;
+            $secret
+            $receiver
+        }
+END
+    $block->set_value('request', [ map { "POST /cb\n$text" } @headers ]);
+    $block->set_value('error_code', [ split ' ', $block->error_code ]);
+});
+
+
+# Headers, one each of these values.
+sub header
+{
+    my ($name, @values) = @_;
+
+    return [ map { "$name: $_" } @values ];
+}
+
+
+# What a sender makes of it that signs its clock as well: "TIME.BODY".
+sub stamped
+{
+    my ($time) = @_;
+
+    return "X-Time: $time\nX-Signature: " . hmac_sha256_hex("$time.$body", 's3cret');
+}
+
+
+sub now_ms
+{
+    return int 1000 * Time::HiRes::time();
+}
+
+
+no_long_string();
+run_tests();
+
+is_deeply([ sort @{ $redis->cmd('KEYS', '*') } ],
+          ['{coupons}:inbox', '{coupons}:seen:sportapi:b1'],
+          'nothing unsigned was ever kept');
+
+__DATA__
+
+=== TEST 1: hex, in either case
+--- more_headers eval
+::header('X-Signature', $::hex, uc $::hex, ucfirst $::hex, "  $::hex  ")
+--- error_code: 200 200 200 200
+
+
+
+=== TEST 2: no signature, an empty one, and what is none
+--- more_headers eval
+['X-Other: 1', "X-Signature: ", @{ ::header('X-Signature', ',', ', ,', 'x',
+ $::wrong, '0' x 64, $::hex . '0', $::hex . '00', substr($::hex, 1),
+ substr($::hex, 0, 62), substr($::hex, 0, 2), $::hex . 'g', '0x' . $::hex,
+ $::hex . $::hex, 'g' x 64, 'sha256=' . $::hex, $::base64, 'f' x 7000) }]
+--- error_code eval
+'401 ' x 19
+
+
+
+=== TEST 3: one changed digit, in every place
+--- more_headers eval
+::header('X-Signature', map { my $s = $::hex;
+    substr($s, $_, 1) =~ tr/0-9a-f/1-9a-f0/; $s } 0 .. 63)
+--- error_code eval
+'401 ' x 64
+
+
+
+=== TEST 4: several, parted by commas or spaces; one match is enough
+--- more_headers eval
+::header('X-Signature', "$::wrong,$::hex", "$::hex,$::wrong",
+         "$::wrong $::hex", "$::wrong, $::hex", ",,$::hex,,",
+         "x $::wrong $::wrong  $::hex x", "$::wrong;$::hex",
+         "$::wrong,$::wrong")
+--- error_code: 200 200 200 200 200 200 401 401
+
+
+
+=== TEST 5: several headers by one value
+--- receiver
+coupon_callback_signature "$http_x_new $http_x_old";
+--- more_headers eval
+["X-New: $::hex", "X-Old: $::hex", "X-New: $::wrong\nX-Old: $::hex",
+ "X-New: $::wrong\nX-Old: $::wrong", "X-Signature: $::hex"]
+--- error_code: 200 200 200 401 401
+
+
+
+=== TEST 6: base64, with padding or without
+--- receiver
+coupon_callback_signature $http_x_signature encoding=base64;
+--- more_headers eval
+my $bare = $::base64 =~ s/=+$//r;
+::header('X-Signature', $::base64, $bare, "x,$::base64", $::base64 . '=',
+         '=' . $::base64, lc $::base64, $::hex, substr($::base64, 0, 40))
+--- error_code: 200 200 200 401 401 401 401 401
+
+
+
+=== TEST 7: sha1
+--- receiver
+coupon_callback_signature $http_x_signature hash=sha1;
+--- more_headers eval
+::header('X-Signature', ::hmac_sha1_hex($::body, 's3cret'), $::hex,
+         substr($::hex, 0, 40))
+--- error_code: 200 401 401
+
+
+
+=== TEST 8: sha512, in base64
+--- receiver
+coupon_callback_signature $http_x_signature encoding=base64 hash=sha512;
+--- more_headers eval
+::header('X-Signature',
+         ::encode_base64(::hmac_sha512($::body, 's3cret'), ''), $::base64)
+--- error_code: 200 401
+
+
+
+=== TEST 9: sha512, in hex
+--- receiver
+coupon_callback_signature $http_x_signature hash=sha512;
+--- more_headers eval
+::header('X-Signature', ::hmac_sha512_hex($::body, 's3cret'), $::hex,
+         $::hex . $::hex)
+--- error_code: 200 401 401
+
+
+
+=== TEST 10: a prefix must be there, exactly
+--- receiver
+coupon_callback_signature $http_x_signature prefix=sha256=;
+--- more_headers eval
+::header('X-Signature', "sha256=$::hex", $::hex, "SHA256=$::hex",
+         "sha1=$::hex", "sha256=", "sha256=sha256=$::hex",
+         "sha1=$::wrong,sha256=$::hex", "sha256= $::hex")
+--- error_code: 200 401 401 401 401 401 200 401
+
+
+
+=== TEST 11: rotation: the old secret, the new one, none of them
+--- receiver
+coupon_callback_secret new;
+coupon_callback_secret s3cret;
+--- more_headers eval
+::header('X-Signature', $::hex, ::hmac_sha256_hex($::body, 'new'), $::wrong)
+--- error_code: 200 200 401
+
+
+
+=== TEST 12: a long secret, longer than the block of the hash
+--- receiver eval
+'coupon_callback_secret ' . 'k' x 200 . ';'
+--- more_headers eval
+::header('X-Signature', map { ::hmac_sha256_hex($::body, 'k' x $_) } 200, 199)
+--- error_code: 200 401
+
+
+
+=== TEST 13: the body is signed as it is, byte for byte
+--- body eval
+$::body =~ s/\{/{ /r
+--- more_headers eval
+::header('X-Signature', $::hex)
+--- error_code: 401
+
+
+
+=== TEST 14: an unsigned body is not looked at, be it what it may
+--- body eval
+"\0{\"batchId\": not JSON"
+--- more_headers eval
+::header('X-Signature', $::hex, '')
+--- error_code: 401 401
+--- no_error_log
+malformed
+
+
+
+=== TEST 15: an empty body cannot be guessed
+--- body
+--- more_headers eval
+::header('X-Signature', $::hex, '')
+--- error_code: 401 401
+
+
+
+=== TEST 16: a signed prefix with the time: fresh, or stale
+--- receiver
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time;
+--- more_headers eval
+[map { ::stamped(time + $_) } 0, -280, 280, -320, 320, -86400, 86400]
+--- error_code: 200 200 200 401 401 401 401
+
+
+
+=== TEST 17: the time in milliseconds
+--- receiver
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time;
+--- more_headers eval
+[map { ::stamped(::now_ms() + $_) } 0, -280_000, 280_000, -320_000, 320_000]
+--- error_code: 200 200 200 401 401
+
+
+
+=== TEST 18: another tolerance
+--- receiver
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time tolerance=1h;
+--- more_headers eval
+[map { ::stamped(time + $_) } -3500, 3500, -3700, 3700]
+--- error_code: 200 200 401 401
+
+
+
+=== TEST 19: what is no time, well signed
+--- receiver
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time;
+--- more_headers eval
+[map { ::stamped($_) } 'now', '-' . time, '+' . time, time . '.5', time . 'x',
+ '0x' . sprintf('%x', time), '', '0', '9' x 20, 2 ** 63, 'nan',
+ '2026-11-30T22:00:00Z']
+--- error_code eval
+'401 ' x 12
+
+
+
+=== TEST 20: the time is missing, or not the one that was signed
+--- receiver
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time;
+--- more_headers eval
+["X-Signature: $::hex",
+ 'X-Signature: ' . ::hmac_sha256_hex(".$::body", 's3cret'),
+ ::stamped(time - 1000) =~ s/^X-Time: \d+/'X-Time: ' . time/er]
+--- error_code: 401 401 401
