@@ -328,10 +328,10 @@ coupon_callback_redis 127.0.0.1:6380;
 
 
 
-=== TEST 37: waiting for replicas is not in this version
+=== TEST 37: waiting for no replicas is no acknowledgement by replicas
 --- in_location
-coupon_callback_ack replicas=2;
---- says: "coupon_callback_ack" .*"fsync" or "enqueued"
+coupon_callback_ack replicas=0;
+--- says: "coupon_callback_ack" .*"replicas=N" with N from 1 to 16
 
 
 
