@@ -27,7 +27,7 @@ if [ ! -r "$src/conf_flags" ]; then
 fi
 
 run() {
-    "$@" >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+    "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; exit 1; }
 }
 
 echo "building $name (nginx $(sed -n 's/.*NGINX_VERSION *"\(.*\)"/\1/p' \
