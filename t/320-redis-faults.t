@@ -1,0 +1,283 @@
+#!/usr/bin/perl
+
+# Whatever Redis does, a callback that is not safely in the inbox is answered
+# 503 with Retry-After, soon enough; the rest of nginx does not notice; and when
+# Redis is well again, so is nginx, without a reload.
+
+use strict;
+use warnings;
+
+use lib 't/lib';
+use CouponTest;
+use Test::More;
+
+use constant TIMEOUT => 1;          # coupon_callback_timeout, seconds
+
+my $secret = 'faults';
+my $inbox = '{coupons}:inbox';
+my $port = free_port();
+my $number = 0;
+my @unanswered;                     # batches that have got a 503
+my @taken;                          # batches that have got a 200
+
+# --- Redis is not there yet when nginx starts
+
+my $nginx = start_nginx(workers => 2, server => <<"END");
+        location = /cb {
+            coupon_callback sportapi;
+            coupon_callback_redis 127.0.0.1:$port connections=2;
+            coupon_callback_secret $secret;
+            coupon_callback_timeout @{[ TIMEOUT ]}s;
+        }
+        location = /strict {
+            coupon_callback sportapi;
+            coupon_callback_redis 127.0.0.1:$port password=geheim;
+            coupon_callback_secret $secret;
+            coupon_callback_timeout @{[ TIMEOUT ]}s;
+        }
+        location = /metrics {
+            coupon_callback_metrics;
+        }
+        location = /other {
+            return 200 "as ever\n";
+        }
+END
+
+
+# New batches, at the same time; the answers.
+sub deliver
+{
+    my ($path, $n) = @_;
+    my @batches = map { my $id = 'batch-' . ++$number; [$id, callback($id,
+        { code => "c$number", status => 2, real_win => 1 })] } 1 .. $n;
+    my @answers = post_all($nginx, map { [$path, $_->[1], secret => $secret] }
+                                   @batches);
+
+    push @{ $answers[$_]{status} == 200 ? \@taken : \@unanswered },
+        $batches[$_] for 0 .. $#answers;
+    return @answers;
+}
+
+
+# One new batch is taken.
+sub taken
+{
+    my ($path) = @_;
+
+    return (deliver($path, 1))[0]{status} == 200;
+}
+
+
+# In this state of Redis nothing is acknowledged, and the rest goes on.
+sub refused
+{
+    my ($what, $path) = @_;
+    my @answers = deliver($path // '/cb', 8);
+
+    is_deeply([map { $_->{status} } @answers], [(503) x 8], "$what: 503");
+    is_deeply([grep { !$_->{headers}{'retry-after'} } @answers], [],
+              '... with Retry-After');
+    is_deeply([grep { $_->{body} !~ /^\{"success":false,"error":"
+                      (?:unavailable|timeout)","message":"[^"]+"\}$/x }
+               @answers], [], '... and a reason');
+    is_deeply([grep { $_ > TIMEOUT + 1 } map { $_->{time} } @answers], [],
+              '... in time');
+
+    my $other = get($nginx, '/other');
+    is($other->{body}, "as ever\n", '... other locations are unharmed');
+    ok($other->{time} < TIMEOUT, '... and as quick as ever');
+}
+
+
+# Callbacks are taken again, without a reload, and not one is called a duplicate
+# that was refused before.
+sub recovered
+{
+    my ($redis, $what) = @_;
+
+    ok +(wait_for { taken('/cb') }), "$what: taken again";
+
+    my @refused = splice @unanswered;
+    is_deeply([map { post($nginx, '/cb', $_->[1], secret => $secret)->{status} }
+               @refused], [(200) x @refused], '... and so are the refused ones');
+    push @taken, @refused;
+
+    my %count;
+    $count{ $_->{id} }++ for $redis->entries($inbox);
+    is_deeply([grep { ($count{ $_->[0] } // 0) != 1 } @taken], [],
+              '... each is in the inbox once');
+}
+
+
+sub error_count
+{
+    my ($kind) = @_;
+    my ($n) = get($nginx, '/metrics')->{body}
+        =~ /^coupon_callback_redis_errors_total\{[^}]*"$kind"\} (\d+)/m;
+
+    return $n;
+}
+
+
+# All clients but this one are sent away, so that they have to log in again.
+sub disconnect
+{
+    my ($redis) = @_;
+
+    $redis->cmd('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+}
+
+
+refused('Redis is absent at the start');
+
+my $redis = start_redis(port => $port, 'busy-reply-threshold' => 100,
+                        'enable-protected-configs' => 'yes');
+recovered($redis, 'Redis has come');
+
+
+# --- killed, gone for a while, restarted
+
+$redis->kill9;
+refused('Redis is killed');
+$redis->restart;
+recovered($redis, 'Redis is back');
+
+for my $round (1 .. 5) {
+    $redis->kill9;
+    $redis->restart;
+    recovered($redis, "killed and restarted at once, round $round");
+}
+
+$redis->stop;
+refused('Redis is stopped');
+$redis->restart;
+recovered($redis, 'Redis is started again');
+
+
+# --- refusing every write
+
+for my $case (
+    ['out of memory', 'oom', ['maxmemory', '1mb'], ['maxmemory', '0']],
+    ['without its replicas', 'noreplicas', ['min-replicas-to-write', 1],
+     ['min-replicas-to-write', 0]],
+) {
+    my ($what, $kind, $broken, $well) = @$case;
+    my $before = error_count($kind);
+
+    $redis->cmd('CONFIG', 'SET', @$broken);
+    refused("Redis is $what");
+    ok(error_count($kind) >= $before + 8, "... counted as $kind");
+    $redis->cmd('CONFIG', 'SET', @$well);
+    recovered($redis, "Redis is not $what");
+}
+
+my $before = error_count('readonly');
+$redis->cmd('REPLICAOF', '127.0.0.1', free_port());
+refused('Redis is a replica');
+ok(error_count('readonly') > $before, '... counted as readonly');
+$redis->cmd('REPLICAOF', 'NO', 'ONE');
+recovered($redis, 'Redis is a master again');
+
+# a snapshot that failed makes Redis refuse writes
+$redis->cmd('CONFIG', 'SET', 'save', '3600 1');
+mkdir "$redis->{dir}/gone" or die $!;
+$redis->cmd('CONFIG', 'SET', 'dir', "$redis->{dir}/gone");
+rmdir "$redis->{dir}/gone" or die $!;
+$redis->cmd('BGSAVE');
+ok +(wait_for { $redis->cmd('INFO', 'persistence') =~ /last_bgsave_status:err/ }),
+   'a snapshot has failed';
+refused('Redis cannot save');
+ok(error_count('misconf') >= 8, '... counted as misconf');
+$redis->cmd('CONFIG', 'SET', 'dir', $redis->{dir});
+$redis->cmd('CONFIG', 'SET', 'save', '');
+recovered($redis, 'Redis need not save');
+
+
+# --- not durable any more
+
+for my $case (
+    [['appendfsync', 'everysec'], ['appendfsync', 'always']],
+    [['maxmemory-policy', 'allkeys-lru'], ['maxmemory-policy', 'noeviction']],
+    [['appendonly', 'no'], ['appendonly', 'yes']],
+) {
+    my ($weak, $strong) = @$case;
+
+    $redis->cmd('CONFIG', 'SET', @$weak);
+    ok +(wait_for { !taken('/cb') }), "@$weak is noticed";
+    refused("@$weak");
+    like(read_file($nginx->{error_log}),
+         qr/durability is not proven: [^\n]*\bset "@$strong"/,
+         '... and the error log says what to set');
+    $redis->cmd('CONFIG', 'SET', @$strong);
+    recovered($redis, "@$strong");
+}
+
+
+# --- alive and silent
+
+$redis->pause;
+refused('Redis is stopped by a signal');
+ok +(wait_for { error_count("silent") > 0 } 30), '... and given up after a while';
+refused('Redis is still stopped');
+$redis->resume;
+recovered($redis, 'Redis goes on');
+
+# a script that does not end: Redis answers BUSY
+my $script = CouponRedis->new(name => 'script', port => $port, pid => 0);
+my $socket = $script->connected;
+print {$socket} CouponRedis::encode('EVAL', 'while true do end', 0);
+ok +(wait_for { $redis->try('PING') =~ /^BUSY/ }), 'a script runs and runs';
+$before = error_count('busy');
+refused('Redis is busy');
+ok(error_count('busy') > $before, '... counted as busy');
+$redis->cmd('SCRIPT', 'KILL');
+recovered($redis, 'the script is killed');
+
+
+# --- loading
+
+$redis->cmd('EVAL', 'for i = 1, 3500 do redis.call("SET", "k" .. i, "v") end', 0);
+$redis->stop;
+write_file("$redis->{dir}/redis.conf", read_file("$redis->{dir}/redis.conf")
+           . "key-load-delay 1000\nloading-process-events-interval-bytes 1024\n");
+$redis->start;
+ok +(wait_for { $redis->try('PING') =~ /^LOADING/ }), 'Redis is loading';
+$before = error_count('loading');
+refused('Redis is loading');
+ok +(wait_for { deliver('/cb', 1); error_count('loading') > $before } 4),
+   '... counted as loading';
+ok($redis->try('PING') =~ /^LOADING/, '... and still at it');
+recovered($redis, 'Redis has loaded');
+$redis->cmd('CONFIG', 'SET', 'key-load-delay', 0);
+
+
+# --- passwords
+
+refused('a password where Redis wants none', '/strict');
+$redis->cmd('CONFIG', 'SET', 'requirepass', 'geheim');
+disconnect($redis);
+ok +(wait_for { taken('/strict') }),
+   'the right password: taken';
+refused('no password where Redis wants one');
+ok(error_count('auth') > 0, '... counted as auth');
+$redis->cmd('CONFIG', 'SET', 'requirepass', 'another');
+disconnect($redis);
+refused('a wrong password', '/strict');
+$redis->cmd('CONFIG', 'SET', 'requirepass', '');
+recovered($redis, 'no password is wanted');
+
+
+# --- what stays behind
+
+my $log = read_file($nginx->{error_log});
+my %lines;
+
+$lines{$1}++
+    while $log =~ /^(\S+ \S+ \[error\] \d+#\d+): coupon_callback: Redis/mg;
+is_deeply([grep { $lines{$_} > 2 } keys %lines], [],
+          'a worker writes one line a second about each of the two Redis');
+unlike($log, qr/geheim|another|$secret/, 'no password is in the log');
+like(get($nginx, '/metrics')->{body}, qr/^coupon_callback_pending 0$/m,
+     'nothing is pending');
+
+done_testing;
