@@ -12,7 +12,6 @@ use lib 't/lib';
 use CouponTest;
 use IO::Handle;
 use Test::More;
-use Time::HiRes 'sleep';
 
 my $inbox = '{coupons}:inbox';
 my $redis = start_redis();
@@ -115,13 +114,18 @@ my $kills = 0;
 for my $round (1 .. 25) {
     add() for 1 .. 5 + int rand 40;
 
-    # some rounds die soon after they have begun, some in the middle of work
+    # some die in the middle of work, some at a line of the log, some at once
 
-    if (rand() < 0.5) {
+    my $moment = int rand 3;
+
+    if ($moment == 0) {
         my $enough = batches() + int rand 30;
         wait_for { batches() >= $enough || $redis->cmd('XLEN', $inbox) == 0 };
-    } else {
-        sleep rand 0.03;
+
+    } elsif ($moment == 1) {
+        my $size = (-s $settle->{log}) + int rand 20000;
+        wait_for { -s $settle->{log} >= $size
+                   || $redis->cmd('XLEN', $inbox) == 0 };
     }
 
     $kills++ if $settle->kill9 == 137;
