@@ -71,8 +71,10 @@ no_long_string();
 run_tests();
 
 is_deeply([ sort @{ $redis->cmd('KEYS', '*') } ],
-          ['{coupons}:inbox', '{coupons}:seen:sportapi:b1'],
-          'nothing unsigned was ever kept');
+          ['{coupons}:inbox', '{coupons}:rejected', '{coupons}:seen:sportapi:b1'],
+          'nothing else was kept,');
+is_deeply([ map { $_->{body} } $redis->entries('{coupons}:rejected') ], [''],
+          '... and nothing unsigned at all');
 
 __DATA__
 
@@ -214,11 +216,13 @@ malformed
 
 
 
-=== TEST 15: an empty body cannot be guessed
+=== TEST 15: an empty body is signed as any other
 --- body
 --- more_headers eval
-::header('X-Signature', $::hex, '')
---- error_code: 401 401
+["X-Signature: $::hex", "X-Signature: $::hex\nContent-Length: 0",
+ "Content-Length: 0", "Transfer-Encoding: chunked",
+ 'X-Signature: ' . ::hmac_sha256_hex('', 's3cret') . "\nContent-Length: 0"]
+--- error_code: 401 401 401 401 400
 
 
 
