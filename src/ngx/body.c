@@ -75,6 +75,12 @@ ngx_http_coupon_body_copy(ngx_http_request_t *r, ngx_buf_t *buf, u_char *to)
         return NGX_OK;
     }
 
+    /* a body of no bytes: the buffer only says that it is the last */
+
+    if (!buf->in_file) {
+        return NGX_OK;
+    }
+
     n = ngx_read_file(buf->file, to, size, buf->file_pos);
 
     if (n == NGX_ERROR) {
