@@ -17,8 +17,11 @@
 
 typedef enum {
     CC_VERDICT_ACCEPTED = 0,
+    CC_VERDICT_UNREADABLE,          /* nothing of a kind that could be judged */
     CC_VERDICT_UNSIGNED,            /* not from there, as far as we can see */
+    CC_VERDICT_FOREIGN,             /* from there, but for somebody else */
     CC_VERDICT_MALFORMED,           /* from there, but no delivery */
+    CC_VERDICT_UNUSABLE,            /* one, but of no use, now or ever */
     CC_VERDICT_FAILED               /* cannot be judged now: a fault of ours */
 } cc_verdict_e;
 
@@ -26,7 +29,7 @@ typedef enum {
 /* what came in; the values are those the configuration asks for, else empty */
 typedef struct {
     cc_str_t        body;           /* raw */
-    cc_str_t        signature;
+    cc_str_t        signature;      /* or the Authorization line */
     cc_str_t        signed_prefix;
     cc_str_t        timestamp;
     int64_t         now_ms;
@@ -35,6 +38,8 @@ typedef struct {
 typedef struct {
     unsigned char   id[CC_DELIVERY_ID_MAX];
     size_t          id_len;         /* 0: not known */
+    unsigned char   scope[CC_DELIVERY_ID_MAX];
+    size_t          scope_len;      /* ids are unique in it; 0: everywhere */
     unsigned        count;
     const char     *reason;         /* unless accepted: one constant sentence */
     size_t          offset;         /* malformed: at this byte of the body */
@@ -43,6 +48,9 @@ typedef struct {
 
 typedef struct {
     const char     *source;         /* as it stands in the stream entry */
+
+    /* one delivery may come again in other bytes: the id alone tells */
+    unsigned        rewritten;
 
     /* fills the delivery as far as it is known, whatever the verdict */
     cc_verdict_e  (*verify)(void *conf, const cc_callback_t *callback,

@@ -14,6 +14,7 @@ static cc_verdict_e cc_sportapi_signed(const cc_sportapi_t *conf,
 
 const cc_provider_t  cc_sportapi = {
     "sportapi",
+    0,
     cc_sportapi_verify
 };
 
