@@ -38,13 +38,15 @@ endif
 ALL_CFLAGS     = -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(HARDEN)
 
 CORE          := $(wildcard src/core/*.c)
+PROVIDERS     := $(wildcard src/providers/*.c)
 SETTLE        := $(wildcard src/settle/*.c)
 UNIT          := $(wildcard t/unit/*_test.c)
 HEADERS       := $(wildcard src/*/*.h)
 MODULE_SRC    := config $(NAME).c $(HEADERS) $(CORE) \
-                 $(wildcard src/ngx/*.c src/providers/*.c)
+                 $(PROVIDERS) $(wildcard src/ngx/*.c)
 
 CORE_OBJ      := $(CORE:%.c=$(OUT)/obj/%.o)
+PROVIDERS_OBJ := $(PROVIDERS:%.c=$(OUT)/obj/%.o)
 SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
 
@@ -73,16 +75,21 @@ $(OUT)/coupon-settle: $(SETTLE_OBJ) $(CORE_OBJ)
 	$(call say,link,$@)
 	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
 
-$(OUT)/t/%: $(OUT)/obj/t/unit/%.o $(CORE_OBJ)
+$(OUT)/t/%: $(OUT)/obj/t/unit/%.o $(PROVIDERS_OBJ) $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
-	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS)
+	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS) -lz
 
 # the core is compiled without -Isrc/settle, so that it cannot include from it
 $(OUT)/obj/src/core/%.o: src/core/%.c
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/core -c -o $@ $<
+
+$(OUT)/obj/src/providers/%.o: src/providers/%.c
+	@mkdir -p $(@D)
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/providers -Isrc/core -c -o $@ $<
 
 $(OUT)/obj/src/settle/%.o: src/settle/%.c
 	@mkdir -p $(@D)
@@ -92,7 +99,8 @@ $(OUT)/obj/src/settle/%.o: src/settle/%.c
 $(OUT)/obj/t/unit/%.o: t/unit/%.c
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/core -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/providers -Isrc/core \
+	    -c -o $@ $<
 
 .SECONDARY:
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

@@ -58,8 +58,9 @@ build() {
     clang -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer \
         -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
         -Wall -Wextra -Werror -Wstrict-prototypes -Wshadow \
-        -Isrc/core -It/unit -It/fuzz -o "$out/$1_fuzz" \
-        "t/fuzz/$1_fuzz.c" src/core/*.c -lcrypto -lxxhash -lcjson
+        -Isrc/core -Isrc/providers -It/unit -It/fuzz -o "$out/$1_fuzz" \
+        "t/fuzz/$1_fuzz.c" src/core/*.c src/providers/*.c \
+        -lcrypto -lxxhash -lcjson -lz
 }
 
 
