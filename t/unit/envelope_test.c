@@ -58,11 +58,13 @@ test_object(void)
     refuses("JSON", "{\"batchId\":\"b-1\",\"couponCount\":1,\"coupons\":["
             COUPON("") ",]}");
 
-    refuses("batchId", "{}");
-    refuses("batchId", "{\"couponCount\":1,\"coupons\":[" COUPON("") "]}");
-    refuses("couponCount", "{\"batchId\":\"b\",\"coupons\":[" COUPON("")
-            "]}");
-    refuses("coupons", "{\"batchId\":\"b\",\"couponCount\":1}");
+    refuses("batchId is missing", "{}");
+    refuses("batchId is missing",
+            "{\"couponCount\":1,\"coupons\":[" COUPON("") "]}");
+    refuses("couponCount is missing",
+            "{\"batchId\":\"b\",\"coupons\":[" COUPON("") "]}");
+    refuses("coupons is missing", "{\"batchId\":\"b\",\"couponCount\":1}");
+    refuses("coupons is missing", "{\"batchId\":\"b\",\"couponCount\":0}");
 }
 
 
