@@ -96,12 +96,12 @@ __DATA__
 
 
 
-=== TEST 3: one changed digit, in every place
+=== TEST 3: one changed digit, in many places
 --- more_headers eval
 ::header('X-Signature', map { my $s = $::hex;
-    substr($s, $_, 1) =~ tr/0-9a-f/1-9a-f0/; $s } 0 .. 63)
+    substr($s, 4 * $_, 1) =~ tr/0-9a-f/1-9a-f0/; $s } 0 .. 15)
 --- error_code eval
-'401 ' x 64
+'401 ' x 16
 
 
 
