@@ -87,7 +87,7 @@ cc_json_escape(const unsigned char **pp, const unsigned char *end)
     }
 
     if (unit == 0) {
-        return "JSON refused: \\u0000 in a string";
+        return "JSON refused: an escaped NUL in a string";
     }
 
     if (unit < 0xd800 || unit > 0xdfff) {
