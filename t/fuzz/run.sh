@@ -14,7 +14,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 shift || true
-targets=${*:-json envelope money signature message}
+targets=${*:-json envelope money signature message jws x5c jwks stores}
 out=build/fuzz
 failed=0
 
@@ -52,6 +52,34 @@ seeds() {
     printf '%s\n' source sportapi id b-1 count 1 digest \
         0123456789abcdef0123456789abcdef received 1700000000000 body '{}' \
         | seed message entry
+    store_seeds
+}
+
+
+store_seeds() {
+    local data='{"packageName":"p","eventTimeMillis":"1",
+"voidedPurchaseNotification":{"purchaseToken":"t","orderId":"o",
+"productType":2,"refundType":1}}'
+
+    printf '%s' eyJhbGciOiJFUzI1NiIsIng1YyI6WyJhIiwiYiIsImMiXX0.e30.QUFB \
+        | seed jws es256
+    printf '%s' eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.QUFBQQ \
+        | seed jws rs256
+    printf '{"expires":1,"keys":[{"kty":"RSA","kid":"a","n":"%s","e":"AQAB",
+"use":"sig","alg":"RS256"}]}' "$(head -c 342 /dev/zero | tr '\0' v)" \
+        | seed jwks one
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+        -keyout /dev/null -subj /CN=a -outform DER 2>/dev/null \
+        | { printf '\377'; cat; } | seed x5c der
+    printf '\0%s' '{"signedPayload":"e30.e30.e30"}' | seed stores body
+    printf '\1%s' '{"notificationUUID":"a","notificationType":"TEST",
+"signedDate":1796068800000,"data":{"bundleId":"com.a","environment":
+"Production","appAppleId":7}}' | seed stores payload
+    printf '\2%s' '{"bundleId":"com.a","environment":"Sandbox","signedDate":
+1796068800000,"transactionId":"1","originalTransactionId":"2"}' \
+        | seed stores transaction
+    printf '\3{"subscription":"s","message":{"messageId":"1","data":"%s"}}' \
+        "$(printf '%s' "$data" | base64 -w0)" | seed stores push
 }
 
 build() {
@@ -71,7 +99,9 @@ for target in $targets; do
     build "$target"
 
     dict=
-    case $target in json | envelope) dict=-dict=t/fuzz/json.dict ;; esac
+    case $target in
+    json | envelope | jwks | stores) dict=-dict=t/fuzz/json.dict ;;
+    esac
 
     if "$out/${target}_fuzz" $dict -max_total_time="$seconds" -max_len=4096 \
         -timeout=10 -print_final_stats=1 -verbosity=0 \
