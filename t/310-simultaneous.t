@@ -21,15 +21,12 @@ my $redis = start_redis();
 my ($one, $two) = map { receiver() } 1 .. 2;
 
 
-# nginx with 4 workers.  With reuseport each of them has a listening socket of
-# its own, and the kernel spreads the connections over all.
+# nginx with 4 workers, over which the kernel spreads the connections.
 sub receiver
 {
-    my $port = free_port();
-    my $nginx = start_nginx(workers => 4, http => <<"END");
-    log_format who '\$pid \$coupon_callback_result';
-    server {
-        listen 127.0.0.1:$port reuseport backlog=1024;
+    my $nginx = start_nginx(workers => 4, listen => 'reuseport',
+        http => "log_format who '\$pid \$coupon_callback_result';",
+        server => <<"END");
         location = /cb {
             access_log who.log who;
             coupon_callback sportapi;
@@ -40,9 +37,9 @@ sub receiver
             access_log off;
             coupon_callback_metrics;
         }
-    }
 END
-    return { port => $port, who => "$nginx->{dir}/who.log" };
+    $nginx->{who} = "$nginx->{dir}/who.log";
+    return $nginx;
 }
 
 

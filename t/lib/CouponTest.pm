@@ -194,6 +194,8 @@ sub start_redis
 #   server, http, main   what to add to that block
 #   workers              number of workers (1)
 #   level                level of the error log (info)
+#   listen               what to add to listen: with reuseport each worker has
+#                        its own socket, and the kernel spreads connections
 # A CouponProcess with {port}, {dir}, {error_log}, {access_log}; reload(%opts)
 # writes the configuration anew and sends HUP.
 sub start_nginx
@@ -246,7 +248,7 @@ http {
 $temp
 @{[ $options{http} // '' ]}
     server {
-        listen 127.0.0.1:$port backlog=1024;
+        listen 127.0.0.1:$port backlog=1024 @{[ $options{listen} // '' ]};
         client_max_body_size 32m;
 @{[ $options{server} // '' ]}
     }
