@@ -72,7 +72,7 @@ CC_MUST_USE cs_status_e cs_sqlite_number(cs_sqlite_t *db, const char *sql,
  * CS_NONE if it neither gave a row nor changed one.  In row other statements
  * may be run, but not the same.
  */
-cs_status_e cs_sqlite_run(cs_sqlite_t *db, size_t statement,
+CC_MUST_USE cs_status_e cs_sqlite_run(cs_sqlite_t *db, size_t statement,
     const cs_value_t *values, size_t n, cs_row_pt row, void *ctx);
 
 /* a column as bytes; empty if it is null */
