@@ -137,6 +137,20 @@ static ngx_command_t  ngx_http_coupon_commands[] = {
       0,
       NULL },
 
+    { ngx_string("coupon_callback_apple"),
+      NGX_HTTP_COUPON_ANYWHERE|NGX_CONF_1MORE,
+      ngx_http_coupon_set_apple,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("coupon_callback_google"),
+      NGX_HTTP_COUPON_ANYWHERE|NGX_CONF_1MORE,
+      ngx_http_coupon_set_google,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("coupon_callback_metrics"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
       ngx_http_coupon_set_page,
@@ -215,6 +229,9 @@ ngx_http_coupon_create_loc_conf(ngx_conf_t *cf)
      * set by ngx_pcalloc():
      *
      *     conf->provider = NULL;
+     *     conf->verifier = NULL;
+     *     conf->proof = NULL;
+     *     conf->file = NULL;
      *     conf->prefix = { 0, NULL };
      *     conf->signature_prefix = { 0, NULL };
      *     conf->signed_prefix = NULL;
@@ -240,6 +257,8 @@ ngx_http_coupon_create_loc_conf(ngx_conf_t *cf)
     conf->batch_id = NGX_CONF_UNSET_PTR;
     conf->coupon_code = NGX_CONF_UNSET_PTR;
     conf->max_coupons = NGX_CONF_UNSET_UINT;
+    conf->apple = NGX_CONF_UNSET_PTR;
+    conf->google = NGX_CONF_UNSET_PTR;
 
     return conf;
 }
@@ -290,6 +309,8 @@ ngx_http_coupon_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_ptr_value(conf->coupon_code, prev->coupon_code,
                              NGX_CONF_UNSET_PTR);
     ngx_conf_merge_uint_value(conf->max_coupons, prev->max_coupons, 100);
+    ngx_conf_merge_ptr_value(conf->apple, prev->apple, NULL);
+    ngx_conf_merge_ptr_value(conf->google, prev->google, NULL);
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
@@ -365,7 +386,12 @@ ngx_http_coupon_set_provider(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_coupon_loc_conf_t *lcf = conf;
 
     ngx_str_t                 *value;
+    ngx_uint_t                 i;
     ngx_http_core_loc_conf_t  *clcf;
+
+    static const cc_provider_t *const  providers[] = {
+        &cc_sportapi, &cc_apple, &cc_google, NULL
+    };
 
     if (lcf->provider != NULL) {
         return "is duplicate";
@@ -373,10 +399,17 @@ ngx_http_coupon_set_provider(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     value = cf->args->elts;
 
-    if (ngx_strcmp(value[1].data, cc_sportapi.source) != 0) {
+    for (i = 0; providers[i] != NULL; i++) {
+        if (ngx_strcmp(value[1].data, providers[i]->source) == 0) {
+            break;
+        }
+    }
+
+    if (providers[i] == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" cannot receive \"%V\": this version knows "
-                           "\"sportapi\"", &cmd->name, &value[1]);
+                           "\"sportapi\", \"apple\" and \"google\"",
+                           &cmd->name, &value[1]);
         return NGX_CONF_ERROR;
     }
 
@@ -386,7 +419,7 @@ ngx_http_coupon_set_provider(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "is in a location that has a handler already";
     }
 
-    lcf->provider = &cc_sportapi;
+    lcf->provider = providers[i];
     clcf->handler = ngx_http_coupon_request_handler;
 
     return NGX_CONF_OK;

@@ -3,7 +3,8 @@
  * writes it, and coupon-settle, which reads it.  Also the names of the keys.
  *
  *   PREFIX:inbox            stream, fields below
- *   PREFIX:seen:SOURCE:ID   string "<digest>:<token>", expires
+ *   PREFIX:seen:SOURCE:ID   string "<digest>:<token>", expires; for the stores
+ *                           SOURCE:SCOPE:ID, see cc_delivery_t
  *   PREFIX:rejected         stream, capped
  *   PREFIX:fence            string, rewritten to prove what was written before
  */

@@ -9,11 +9,12 @@
 
 
 #define NGX_HTTP_COUPON_PATIENCE  10000             /* ms the provider waits */
-#define NGX_HTTP_COUPON_RETRIES   (81 * 60 * 1000)  /* ms to its last attempt */
 #define NGX_HTTP_COUPON_BUFFER    (256 * 1024)      /* a full batch */
 
 
 static char *ngx_http_coupon_check(ngx_conf_t *cf,
+    ngx_http_coupon_loc_conf_t *conf);
+static void ngx_http_coupon_check_window(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_uint_t ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix);
 static ngx_int_t ngx_http_coupon_use_pool(ngx_conf_t *cf,
@@ -21,8 +22,10 @@ static ngx_int_t ngx_http_coupon_use_pool(ngx_conf_t *cf,
 static ngx_http_coupon_redis_t *ngx_http_coupon_add_pool(ngx_conf_t *cf,
     ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf,
     ngx_http_coupon_redis_t *directive);
+static ngx_int_t ngx_http_coupon_provider(ngx_conf_t *cf,
+    ngx_http_coupon_loc_conf_t *conf);
 static ngx_int_t ngx_http_coupon_sportapi(ngx_conf_t *cf,
-    ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
+    ngx_http_coupon_loc_conf_t *conf);
 static int ngx_http_coupon_shaped(void *pattern, cc_str_t text);
 static void ngx_http_coupon_free_hmac(void *data);
 static void ngx_http_coupon_free_json(void *data);
@@ -65,7 +68,7 @@ ngx_http_coupon_complete(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 
     if (receiver == NULL
         || ngx_http_coupon_use_pool(cf, cmcf, conf) != NGX_OK
-        || ngx_http_coupon_sportapi(cf, cmcf, conf) != NGX_OK)
+        || ngx_http_coupon_provider(cf, conf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -104,7 +107,7 @@ ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
         return NGX_CONF_ERROR;
     }
 
-    if (conf->secrets == NULL) {
+    if (conf->provider == &cc_sportapi && conf->secrets == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"coupon_callback sportapi\" needs a "
                            "\"coupon_callback_secret\"");
@@ -138,11 +141,7 @@ ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
         return NGX_CONF_ERROR;
     }
 
-    if (conf->dedup_window < NGX_HTTP_COUPON_RETRIES) {
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "\"coupon_callback_dedup_window\" is shorter than "
-                           "the 81 minutes in which the provider retries");
-    }
+    ngx_http_coupon_check_window(cf, conf);
 
     ngx_str_null(&empty);
 
@@ -159,6 +158,36 @@ ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     }
 
     return NGX_CONF_OK;
+}
+
+
+/* forgotten sooner, a late repetition would be stored as a new one */
+static void
+ngx_http_coupon_check_window(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
+{
+    ngx_uint_t  i;
+
+    static const struct {
+        const cc_provider_t  *provider;
+        ngx_msec_t            retries;
+        const char           *words;
+    } windows[] = {
+        { &cc_sportapi, 81 * 60 * 1000, "81 minutes" },
+        { &cc_apple, 157 * 60 * 60 * 1000, "157 hours" },
+        { &cc_google, 7 * 24 * 60 * 60 * 1000, "7 days" }
+    };
+
+    for (i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+
+        if (windows[i].provider == conf->provider
+            && conf->dedup_window < windows[i].retries)
+        {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "\"coupon_callback_dedup_window\" is shorter "
+                               "than the %s in which the provider retries",
+                               windows[i].words);
+        }
+    }
 }
 
 
@@ -279,8 +308,52 @@ ngx_http_coupon_add_pool(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
 
 
 static ngx_int_t
-ngx_http_coupon_sportapi(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
-    ngx_http_coupon_loc_conf_t *conf)
+ngx_http_coupon_provider(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
+{
+    if (conf->provider == &cc_apple) {
+        return ngx_http_coupon_complete_apple(cf, conf);
+    }
+
+    if (conf->provider == &cc_google) {
+        return ngx_http_coupon_complete_google(cf, conf);
+    }
+
+    return ngx_http_coupon_sportapi(cf, conf);
+}
+
+
+cc_json_t *
+ngx_http_coupon_json(ngx_conf_t *cf)
+{
+    ngx_pool_cleanup_t           *cln;
+    ngx_http_coupon_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf,
+                                              ngx_http_coupon_callback_module);
+    if (cmcf->json != NULL) {
+        return cmcf->json;
+    }
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    cmcf->json = cc_json_create(((uint64_t) ngx_random() << 32)
+                                ^ (uint64_t) ngx_random() ^ ngx_pid);
+    if (cmcf->json == NULL) {
+        return NULL;
+    }
+
+    cln->handler = ngx_http_coupon_free_json;
+    cln->data = cmcf->json;
+
+    return cmcf->json;
+}
+
+
+static ngx_int_t
+ngx_http_coupon_sportapi(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 {
     cc_str_t             key;
     ngx_str_t           *secret;
@@ -288,24 +361,15 @@ ngx_http_coupon_sportapi(ngx_conf_t *cf, ngx_http_coupon_main_conf_t *cmcf,
     cc_sportapi_t       *sportapi;
     ngx_pool_cleanup_t  *cln;
 
-    if (cmcf->json == NULL) {
-        cln = ngx_pool_cleanup_add(cf->pool, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
+    sportapi = &conf->sportapi;
+    conf->verifier = sportapi;
+    conf->proof = conf->signature;
 
-        cmcf->json = cc_json_create(((uint64_t) ngx_random() << 32)
-                                    ^ (uint64_t) ngx_random() ^ ngx_pid);
-        if (cmcf->json == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = ngx_http_coupon_free_json;
-        cln->data = cmcf->json;
+    sportapi->json = ngx_http_coupon_json(cf);
+    if (sportapi->json == NULL) {
+        return NGX_ERROR;
     }
 
-    sportapi = &conf->sportapi;
-    sportapi->json = cmcf->json;
     sportapi->prefix.data = conf->signature_prefix.data;
     sportapi->prefix.len = conf->signature_prefix.len;
     sportapi->encoding = conf->encoding;

@@ -58,6 +58,8 @@ typedef struct {
     ngx_atomic_t                 results[NGX_HTTP_COUPON_METRICS_RESULTS];
     ngx_atomic_t                 body_bytes;
     ngx_atomic_t                 coupons;       /* accepted */
+    ngx_atomic_t                 file_errors;
+    ngx_atomic_t                 keys_expire;   /* Unix seconds; 0: no keys */
     ngx_http_coupon_histogram_t  request;
     ngx_http_coupon_histogram_t  redis;
 } ngx_http_coupon_counters_t;

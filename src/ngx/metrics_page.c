@@ -10,7 +10,7 @@
 /* room for one receiver: its lines times its labels, escaped, and numbers */
 #define NGX_HTTP_COUPON_METRICS_LINES                                        \
     (NGX_HTTP_COUPON_METRICS_RESULTS                                         \
-     + 2 * (NGX_HTTP_COUPON_METRICS_BUCKETS + 3) + 2)
+     + 2 * (NGX_HTTP_COUPON_METRICS_BUCKETS + 3) + 5)
 
 #define NGX_HTTP_COUPON_METRICS_LINE                                         \
     (4 * NGX_HTTP_COUPON_METRICS_LABEL + 160)
@@ -27,6 +27,8 @@ static u_char *ngx_http_coupon_metrics_results(u_char *p,
 static u_char *ngx_http_coupon_metrics_counter(u_char *p,
     ngx_http_coupon_shared_t *shared, ngx_uint_t n, const char *name,
     const char *help, size_t offset);
+static u_char *ngx_http_coupon_metrics_keys(u_char *p,
+    ngx_http_coupon_shared_t *shared, ngx_uint_t n);
 static u_char *ngx_http_coupon_metrics_histogram(u_char *p,
     ngx_http_coupon_shared_t *shared, ngx_uint_t n, const char *name,
     const char *help, size_t offset);
@@ -47,10 +49,12 @@ static const char  *ngx_http_coupon_error_names[] = {
 ngx_int_t
 ngx_http_coupon_metrics_handler(ngx_http_request_t *r)
 {
-    ngx_buf_t                    *b;
-    ngx_int_t                     rc;
-    ngx_chain_t                   out;
-    ngx_http_coupon_main_conf_t  *cmcf;
+    ngx_buf_t                     *b;
+    ngx_int_t                      rc;
+    ngx_uint_t                     i;
+    ngx_chain_t                    out;
+    ngx_http_coupon_loc_conf_t   **receiver;
+    ngx_http_coupon_main_conf_t   *cmcf;
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
         return NGX_HTTP_NOT_ALLOWED;
@@ -62,6 +66,16 @@ ngx_http_coupon_metrics_handler(ngx_http_request_t *r)
     }
 
     cmcf = ngx_http_get_module_main_conf(r, ngx_http_coupon_callback_module);
+
+    /* what is said about files holds also where nobody calls */
+
+    receiver = cmcf->receivers.elts;
+
+    for (i = 0; i < cmcf->receivers.nelts; i++) {
+        if (receiver[i]->file != NULL) {
+            ngx_http_coupon_file_look(receiver[i], r->connection->log);
+        }
+    }
 
     b = ngx_http_coupon_metrics_render(
                       ngx_http_coupon_metrics_shared(cmcf->zone), r->pool);
@@ -117,6 +131,12 @@ ngx_http_coupon_metrics_render(ngx_http_coupon_shared_t *shared,
     b->last = ngx_http_coupon_metrics_counter(b->last, shared, n,
                   "coupons_total", "Coupons in accepted callbacks.",
                   offsetof(ngx_http_coupon_counters_t, coupons));
+
+    b->last = ngx_http_coupon_metrics_counter(b->last, shared, n,
+                  "file_errors_total", "Changed files that cannot be used.",
+                  offsetof(ngx_http_coupon_counters_t, file_errors));
+
+    b->last = ngx_http_coupon_metrics_keys(b->last, shared, n);
 
     b->last = ngx_http_coupon_metrics_histogram(b->last, shared, n,
                   "request_seconds", "The whole request.",
@@ -225,6 +245,45 @@ ngx_http_coupon_metrics_counter(u_char *p, ngx_http_coupon_shared_t *shared,
 
         p = ngx_http_coupon_metrics_name(p, &shared->receivers[i], name);
         p = ngx_sprintf(p, "} %uA\n", *counter);
+    }
+
+    return p;
+}
+
+
+/* of those who verify with keys that expire */
+static u_char *
+ngx_http_coupon_metrics_keys(u_char *p, ngx_http_coupon_shared_t *shared,
+    ngx_uint_t n)
+{
+    ngx_uint_t          i;
+    ngx_atomic_uint_t   expire;
+
+    p = ngx_http_coupon_metrics_head(p, "keys_expire_seconds", "gauge",
+                                     "Unix time when the keys expire.");
+
+    for (i = 0; i < n; i++) {
+        expire = shared->receivers[i].keys_expire;
+
+        if (expire != 0) {
+            p = ngx_http_coupon_metrics_name(p, &shared->receivers[i],
+                                             "keys_expire_seconds");
+            p = ngx_sprintf(p, "} %uA\n", expire);
+        }
+    }
+
+    p = ngx_http_coupon_metrics_head(p, "keys_expired", "gauge",
+                                     "1: the keys have expired, fetch them.");
+
+    for (i = 0; i < n; i++) {
+        expire = shared->receivers[i].keys_expire;
+
+        if (expire != 0) {
+            p = ngx_http_coupon_metrics_name(p, &shared->receivers[i],
+                                             "keys_expired");
+            p = ngx_sprintf(p, "} %d\n",
+                            expire <= (ngx_atomic_uint_t) ngx_time());
+        }
     }
 
     return p;

@@ -6,6 +6,7 @@
  *   request.c      the life of one callback; owns the only finalize
  *   body.c         the request's buffers -> bytes
  *   answer.c       status, JSON, headers
+ *   stores.c       Apple and Google: directives; file.c: their roots and keys
  *   variables.c    $coupon_callback_*
  *   queue.h        one Redis transaction and what became of it
  *   redis.h        the connections it travels on
@@ -19,6 +20,9 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "apple.h"
+#include "file.h"
+#include "google.h"
 #include "metrics.h"
 #include "queue.h"
 #include "redis.h"
@@ -51,8 +55,24 @@ typedef struct {
 } ngx_http_coupon_main_conf_t;
 
 
+/* coupon_callback_apple, coupon_callback_google: shared by who inherits it */
+
+typedef struct {
+    ngx_http_coupon_file_t       root;
+    cc_apple_t                   verifier;
+} ngx_http_coupon_apple_t;
+
+typedef struct {
+    ngx_http_coupon_file_t       keys;
+    cc_google_t                  verifier;
+} ngx_http_coupon_google_t;
+
+
 typedef struct {
     const cc_provider_t         *provider;   /* NULL: receives nothing */
+    void                        *verifier;   /* the provider's configuration */
+    ngx_http_complex_value_t    *proof;      /* what is verified; NULL: body */
+    ngx_http_coupon_file_t      *file;       /* of the verifier; NULL: none */
 
     ngx_http_coupon_redis_t     *redis;
     ngx_str_t                    prefix;
@@ -76,6 +96,8 @@ typedef struct {
     ngx_uint_t                   max_coupons;
 
     cc_sportapi_t                sportapi;
+    ngx_http_coupon_apple_t     *apple;
+    ngx_http_coupon_google_t    *google;
 
     ngx_str_t                    server;     /* labels of its metrics */
     ngx_str_t                    location;
@@ -177,6 +199,25 @@ ngx_int_t ngx_http_coupon_read_secret(ngx_conf_t *cf, ngx_command_t *cmd,
 /* a compiled complex value, or NULL with the reason logged */
 ngx_http_complex_value_t *ngx_http_coupon_value(ngx_conf_t *cf,
     ngx_str_t *text);
+
+/* stores.c: coupon_callback_apple, coupon_callback_google */
+char *ngx_http_coupon_set_apple(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_coupon_set_google(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* what a location of Apple's or Google's calls for; NGX_ERROR is logged */
+ngx_int_t ngx_http_coupon_complete_apple(ngx_conf_t *cf,
+    ngx_http_coupon_loc_conf_t *conf);
+ngx_int_t ngx_http_coupon_complete_google(ngx_conf_t *cf,
+    ngx_http_coupon_loc_conf_t *conf);
+
+/* looks after the file of a receiving location, and counts what came of it */
+void ngx_http_coupon_file_look(ngx_http_coupon_loc_conf_t *conf,
+    ngx_log_t *log);
+
+/* complete.c: the reader of JSON that all share, or NULL */
+cc_json_t *ngx_http_coupon_json(ngx_conf_t *cf);
 
 /* complete.c: a compiled pattern, or NULL with the reason logged */
 ngx_regex_t *ngx_http_coupon_regex(ngx_conf_t *cf, ngx_str_t *pattern);

@@ -7,6 +7,8 @@
  *   EVAL <guard> 2 PREFIX:seen:SOURCE:ID PREFIX:inbox <digest>:<token>
  *   EXEC
  *
+ * (with PREFIX:seen:SOURCE:SCOPE:ID where ids are unique in a scope only).
+ *
  * MULTI is atomic but not conditional, and Redis rolls nothing back: of SET NX
  * and XADD alone, a duplicate would be enqueued as well, and an XADD that fails
  * would leave a mark that turns every later delivery of this id into a
@@ -40,6 +42,7 @@ struct ngx_http_coupon_ticket_s {
     ngx_uint_t                     replies;      /* to come; 0: it is freed */
     unsigned                       reported:1;   /* an error, once is enough */
     unsigned                       fence:1;      /* before it is durable */
+    unsigned                       any_body:1;   /* the id alone tells */
 
     ngx_http_coupon_queue_outcome_e  outcome;    /* while it waits for that */
     ngx_http_coupon_fenced_t         fenced;
@@ -60,7 +63,7 @@ typedef struct {
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
     ngx_http_coupon_redis_conn_t *conn, const ngx_str_t *prefix,
     const cc_message_t *message, const ngx_http_coupon_ack_t *ack,
-    const char *stream);
+    const cc_str_t *scope, const char *stream);
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
     ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
     ngx_uint_t n, redisCallbackFn *last);
@@ -126,6 +129,9 @@ static const char  ngx_http_coupon_unmark[] =
     "return 0\n";
 
 
+static const cc_str_t  ngx_http_coupon_no_scope;
+
+
 /* of this process: no two tokens are the same, on whatever machine */
 static uint64_t  ngx_http_coupon_token_random;
 static uint64_t  ngx_http_coupon_token_count;
@@ -157,7 +163,7 @@ ngx_http_coupon_queue_init(ngx_log_t *log)
 ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     const ngx_str_t *prefix, const cc_message_t *message,
-    const ngx_http_coupon_ack_t *ack, ngx_msec_t window,
+    const ngx_http_coupon_ack_t *ack, const ngx_http_coupon_known_t *known,
     ngx_http_coupon_queue_pt done, void *owner)
 {
     u_char                     *p, ttl[NGX_INT_T_LEN];
@@ -167,13 +173,14 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_command_t   commands[5];
 
     ticket = ngx_http_coupon_queue_ticket(conn, prefix, message, ack,
-                                          CC_KEY_INBOX);
+                                          &known->scope, CC_KEY_INBOX);
     if (ticket == NULL) {
         return NULL;
     }
 
     ticket->done = done;
     ticket->owner = owner;
+    ticket->any_body = known->any_body;
 
     p = ngx_cpymem(ticket->mark, message->digest.data, CC_DIGEST_LEN);
     (void) ngx_sprintf(p, ":%016xL-%016xL", ngx_http_coupon_token_random,
@@ -186,7 +193,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_arg(&commands[1], ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
     ngx_http_coupon_arg(&commands[1], "NX", 2);
     ngx_http_coupon_arg(&commands[1], "PX", 2);
-    p = ngx_sprintf(ttl, "%M", window);
+    p = ngx_sprintf(ttl, "%M", known->window);
     ngx_http_coupon_arg(&commands[1], ttl, p - ttl);
 
     ngx_http_coupon_queue_command(&commands[2], "XADD");
@@ -232,6 +239,7 @@ ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_command_t   command;
 
     ticket = ngx_http_coupon_queue_ticket(conn, prefix, message, ack,
+                                          &ngx_http_coupon_no_scope,
                                           CC_KEY_REJECTED);
     if (ticket == NULL) {
         return NULL;
@@ -283,14 +291,16 @@ ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
 static ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_ticket(ngx_http_coupon_redis_conn_t *conn,
     const ngx_str_t *prefix, const cc_message_t *message,
-    const ngx_http_coupon_ack_t *ack, const char *stream)
+    const ngx_http_coupon_ack_t *ack, const cc_str_t *scope,
+    const char *stream)
 {
     u_char                    *p;
     ngx_http_coupon_ticket_t  *ticket;
 
     ticket = ngx_calloc(sizeof(ngx_http_coupon_ticket_t)
                         + prefix->len + sizeof(CC_KEY_SEEN)
-                        + message->source.len + 1 + message->id.len
+                        + message->source.len + 1 + scope->len + 1
+                        + message->id.len
                         + prefix->len + ngx_strlen(stream), ngx_cycle->log);
     if (ticket == NULL) {
         return NULL;
@@ -311,6 +321,12 @@ ngx_http_coupon_queue_ticket(ngx_http_coupon_redis_conn_t *conn,
     p = ngx_cpymem(p, CC_KEY_SEEN, sizeof(CC_KEY_SEEN) - 1);
     p = ngx_cpymem(p, message->source.data, message->source.len);
     *p++ = ':';
+
+    if (scope->len != 0) {
+        p = ngx_cpymem(p, scope->data, scope->len);
+        *p++ = ':';
+    }
+
     p = ngx_cpymem(p, message->id.data, message->id.len);
     ticket->seen.len = p - ticket->seen.data;
 
@@ -520,7 +536,8 @@ ngx_http_coupon_queue_judge(ngx_http_coupon_ticket_t *ticket, redisReply *exec)
         /* another delivery's mark, which never stands without its entry */
 
         if (guard->len >= CC_DIGEST_LEN
-            && ngx_memcmp(guard->str, ticket->mark, CC_DIGEST_LEN) == 0)
+            && (ticket->any_body
+                || ngx_memcmp(guard->str, ticket->mark, CC_DIGEST_LEN) == 0))
         {
             return NGX_HTTP_COUPON_QUEUE_SEEN;
         }

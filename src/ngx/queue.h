@@ -22,6 +22,14 @@ typedef enum {
 } ngx_http_coupon_queue_outcome_e;
 
 
+/* by what a delivery is known again */
+typedef struct {
+    cc_str_t     scope;                  /* its id is unique in; may be empty */
+    unsigned     any_body;               /* the id alone tells */
+    ngx_msec_t   window;                 /* for so long */
+} ngx_http_coupon_known_t;
+
+
 typedef void (*ngx_http_coupon_queue_pt)(void *owner,
     ngx_http_coupon_queue_outcome_e outcome);
 
@@ -41,7 +49,8 @@ ngx_int_t ngx_http_coupon_queue_init(ngx_log_t *log);
 ngx_http_coupon_ticket_t *ngx_http_coupon_queue_add(
     ngx_http_coupon_redis_conn_t *conn, const ngx_str_t *prefix,
     const cc_message_t *message, const ngx_http_coupon_ack_t *ack,
-    ngx_msec_t window, ngx_http_coupon_queue_pt done, void *owner);
+    const ngx_http_coupon_known_t *known, ngx_http_coupon_queue_pt done,
+    void *owner);
 
 /* the same for the quarantine, which keeps the newest `limit` bodies */
 ngx_http_coupon_ticket_t *ngx_http_coupon_queue_reject(

@@ -200,7 +200,11 @@ ngx_http_coupon_request_verify(ngx_http_coupon_ctx_t *ctx)
     callback.body = ctx->body;
     callback.now_ms = (int64_t) tp->sec * 1000 + tp->msec;
 
-    if (ngx_http_coupon_request_value(r, conf->signature, &callback.signature)
+    if (conf->file != NULL) {
+        ngx_http_coupon_file_look(conf, r->connection->log);
+    }
+
+    if (ngx_http_coupon_request_value(r, conf->proof, &callback.signature)
            != NGX_OK
         || ngx_http_coupon_request_value(r, conf->signed_prefix,
                                          &callback.signed_prefix) != NGX_OK
@@ -211,7 +215,7 @@ ngx_http_coupon_request_verify(ngx_http_coupon_ctx_t *ctx)
         return CC_VERDICT_FAILED;
     }
 
-    return conf->provider->verify(&conf->sportapi, &callback, &ctx->delivery);
+    return conf->provider->verify(conf->verifier, &callback, &ctx->delivery);
 }
 
 
@@ -381,6 +385,7 @@ ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx)
     ngx_time_t                    *tp;
     const char                    *why;
     cc_message_t                   message;
+    ngx_http_coupon_known_t        known;
     ngx_http_coupon_loc_conf_t    *conf;
     ngx_http_coupon_redis_conn_t  *conn;
 
@@ -416,6 +421,11 @@ ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx)
     message.received = (int64_t) tp->sec * 1000 + tp->msec;
     message.body = ctx->body;
 
+    known.scope.data = ctx->delivery.scope;
+    known.scope.len = ctx->delivery.scope_len;
+    known.any_body = conf->provider->rewritten;
+    known.window = conf->dedup_window;
+
     if (ctx->reason != NULL) {
         ctx->ticket = ngx_http_coupon_queue_reject(conn, &conf->prefix,
                                                    &message, &conf->ack,
@@ -425,7 +435,7 @@ ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx)
                                                    ctx);
     } else {
         ctx->ticket = ngx_http_coupon_queue_add(conn, &conf->prefix, &message,
-                                                &conf->ack, conf->dedup_window,
+                                                &conf->ack, &known,
                                                 ngx_http_coupon_request_stored,
                                                 ctx);
     }
@@ -464,13 +474,6 @@ ngx_http_coupon_request_stored(void *data,
 
     case NGX_HTTP_COUPON_QUEUE_OTHER:
         break;
-    }
-
-    /* Apple signs a repetition anew, Google counts its attempts */
-
-    if (ctx->conf->provider->rewritten) {
-        ngx_http_coupon_request_resume(ctx, NGX_HTTP_COUPON_DUPLICATE, NULL);
-        return;
     }
 
     ngx_http_set_log_request(c->log, ctx->request);
