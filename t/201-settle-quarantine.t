@@ -120,7 +120,9 @@ system('sqlite3', $config =~ s/settle\.ini$/coupons.db/r,
             'final_credit', '5', 1, 'nobody')") == 0 or die;
 $settle->start;
 
-inbox_add($redis, callback('odd', { code => 'odd', status => 2,
+inbox_add($redis, callback('odd', { code => 'before', status => 2,
+                                    real_win => 5 },
+                                  { code => 'odd', status => 2,
                                     real_win => 5 }));
 inbox_add($redis, callback('after', { code => 'after', status => 2,
                                       real_win => 5 }));
@@ -130,6 +132,12 @@ my ($odd) = (rejected())[-1];
 is($odd->[2], 'odd', 'a credit that stands in the ledger already');
 like($odd->[3], qr/does not know/,
      '... makes the batch a case for a person');
+is((ledger($config, "SELECT (SELECT count(*) FROM coupons
+                             WHERE coupon_code = 'before')
+                           + (SELECT count(*) FROM coupon_callback_batches
+                              WHERE batch_id = 'odd')"))[0][0], 0,
+   '... leaves nothing of what it had done before');
+unlike($settle->log_text, qr/coupon=before/, '... nor speaks of it');
 is(scalar(grep { $_ eq 'after:0:final_credit' } @{credits()}), 1,
    '... and does not hold back the next');
 

@@ -134,6 +134,19 @@ $redis->cmd('DEL', $inbox);
 ok(settled($settle, add($redis)), '... and a stream again');
 
 
+# --- out of memory: what empties it must go on
+
+is($settle->stop, 0, 'stopped');
+my @full = map { add($redis) } 1 .. 5;
+$redis->cmd('CONFIG', 'SET', 'maxmemory', 1);
+like($redis->try('XADD', $inbox, '*', 'x', 'y'), qr/^OOM/,
+     'a Redis without memory takes nothing');
+$settle->start;
+ok(settled($settle, $full[-1]), '... and is emptied by a daemon that starts');
+ok(wait_for { $redis->cmd('XLEN', $inbox) == 0 }, '... of all entries');
+$redis->cmd('CONFIG', 'SET', 'maxmemory', 0);
+
+
 # --- an entry that is taken back in the moment it is added
 
 my $errors = () = $settle->log_text =~ /level=error/g;

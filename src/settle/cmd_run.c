@@ -31,6 +31,7 @@ typedef struct {
     cs_retry_t         store_retry;
     cs_stream_part_e   part;         /* to be read next */
     int64_t            claim_at;     /* monotonic time of the next claiming */
+    unsigned           had_group;
     unsigned           fatal;
 } cs_run_t;
 
@@ -38,7 +39,7 @@ typedef struct {
 static void cs_run_round(cs_run_t *run);
 static int cs_run_open(cs_run_t *run);
 static void cs_run_part(cs_run_t *run);
-static void cs_run_group_gone(cs_run_t *run);
+static void cs_run_no_group(cs_run_t *run);
 static void cs_run_redis_failed(cs_run_t *run);
 static void cs_run_store_failed(cs_run_t *run);
 
@@ -99,7 +100,7 @@ cs_run_round(cs_run_t *run)
     status = cs_stream_read(&run->stream, run->part);
 
     if (status == CS_NONE) {
-        cs_run_group_gone(run);
+        cs_run_no_group(run);
         return;
     }
 
@@ -107,6 +108,8 @@ cs_run_round(cs_run_t *run)
         cs_run_redis_failed(run);
         return;
     }
+
+    run->had_group = 1;
 
     if (run->stream.n
         && cs_worker_deliveries(run->worker, run->stream.deliveries,
@@ -130,15 +133,12 @@ cs_run_round(cs_run_t *run)
 }
 
 
-/* 1 if Redis, the group and the store are there */
+/* 1 if Redis and the store are there */
 
 static int
 cs_run_open(cs_run_t *run)
 {
-    if (run->redis.context == NULL
-        && (cs_redis_open(&run->redis) != CS_OK
-            || cs_stream_create_group(&run->stream) != CS_OK))
-    {
+    if (cs_redis_open(&run->redis) != CS_OK) {
         cs_run_redis_failed(run);
         return 0;
     }
@@ -189,13 +189,20 @@ cs_run_part(cs_run_t *run)
 }
 
 
+/*
+ * The group is made when a read says that it is missing, and not before: a
+ * Redis without memory refuses to make one, and is in want of being emptied.
+ */
+
 static void
-cs_run_group_gone(cs_run_t *run)
+cs_run_no_group(cs_run_t *run)
 {
-    cs_log(CS_LOG_ERROR, cs_msg("the consumer group is gone: was Redis "
-                                "emptied?"),
-           cs_text("stream", run->conf->inbox),
-           cs_text("group", run->conf->group));
+    if (run->had_group) {
+        cs_log(CS_LOG_ERROR, cs_msg("the consumer group is gone: was Redis "
+                                    "emptied?"),
+               cs_text("stream", run->conf->inbox),
+               cs_text("group", run->conf->group));
+    }
 
     if (cs_stream_create_group(&run->stream) != CS_OK) {
         cs_run_redis_failed(run);

@@ -9,8 +9,6 @@
 
 
 static cs_status_e cs_redis_login(cs_redis_t *redis);
-static redisReply *cs_redis_reply(cs_redis_t *redis);
-static redisReply *cs_redis_checked(cs_redis_t *redis, redisReply *reply);
 static void cs_redis_lost(cs_redis_t *redis);
 static struct timeval cs_redis_time(int ms);
 
@@ -102,107 +100,26 @@ cs_redis_close(cs_redis_t *redis)
 redisReply *
 cs_redis_words(cs_redis_t *redis, size_t n, const char **words)
 {
-    if (redis->context == NULL
-        || redisAppendCommandArgv(redis->context, (int) n, words, NULL)
-           != REDIS_OK)
-    {
-        cs_redis_lost(redis);
-        return NULL;
+    redisReply  *reply;
+
+    reply = NULL;
+
+    if (redis->context) {
+        reply = redisCommandArgv(redis->context, (int) n, words, NULL);
     }
 
-    return cs_redis_checked(redis, cs_redis_reply(redis));
-}
-
-
-redisReply *
-cs_redis_multi(cs_redis_t *redis, const cs_command_words_t *commands, size_t n)
-{
-    size_t       i;
-    redisReply  *reply, *element;
-    static const char  *multi[] = { "MULTI" }, *exec[] = { "EXEC" };
-
-    /* nothing is sent before the first reply is asked for */
-
-    if (redis->context == NULL
-        || redisAppendCommandArgv(redis->context, 1, multi, NULL) != REDIS_OK)
-    {
-        cs_redis_lost(redis);
-        return NULL;
-    }
-
-    for (i = 0; i < n; i++) {
-        if (redisAppendCommandArgv(redis->context, (int) commands[i].n,
-                                   commands[i].words, NULL)
-            != REDIS_OK)
-        {
-            cs_redis_lost(redis);
-            return NULL;
-        }
-    }
-
-    if (redisAppendCommandArgv(redis->context, 1, exec, NULL) != REDIS_OK) {
-        cs_redis_lost(redis);
-        return NULL;
-    }
-
-    /* what fails while it is queued makes EXEC fail */
-
-    for (i = 0; i < n + 1; i++) {
-        reply = cs_redis_reply(redis);
-        if (reply == NULL) {
-            return NULL;
-        }
-
-        freeReplyObject(reply);
-    }
-
-    reply = cs_redis_checked(redis, cs_redis_reply(redis));
     if (reply == NULL) {
-        return NULL;
-    }
-
-    for (i = 0; i < n; i++) {
-        element = cs_redis_at(reply, i);
-
-        if (element == NULL || element->type == REDIS_REPLY_ERROR) {
-            (void) snprintf(redis->error, sizeof(redis->error), "%s",
-                            element ? element->str : "EXEC was discarded");
-            freeReplyObject(reply);
-            return NULL;
-        }
-    }
-
-    return reply;
-}
-
-
-/* the next reply of whatever type, or NULL and no connection any more */
-
-static redisReply *
-cs_redis_reply(cs_redis_t *redis)
-{
-    void  *reply;
-
-    if (redisGetReply(redis->context, &reply) != REDIS_OK) {
         cs_redis_lost(redis);
         return NULL;
     }
 
-    return reply;
-}
-
-
-static redisReply *
-cs_redis_checked(cs_redis_t *redis, redisReply *reply)
-{
-    if (reply == NULL || reply->type != REDIS_REPLY_ERROR) {
-        return reply;
+    if (reply->type == REDIS_REPLY_ERROR) {
+        (void) snprintf(redis->error, sizeof(redis->error), "%s", reply->str);
+        freeReplyObject(reply);
+        return NULL;
     }
 
-    (void) snprintf(redis->error, sizeof(redis->error), "%s", reply->str);
-    freeReplyObject(reply);
-
-    return NULL;
+    return reply;
 }
 
 

@@ -36,11 +36,6 @@ typedef struct {
     char                    error[256];
 } cs_redis_t;
 
-typedef struct {
-    size_t        n;
-    const char  **words;
-} cs_command_words_t;
-
 
 /*
  * Reads redis://[user[:password]@]host[:port][/db] or
@@ -65,13 +60,6 @@ void cs_redis_close(cs_redis_t *redis);
                    (const char *[]) { __VA_ARGS__ })
 
 redisReply *cs_redis_words(cs_redis_t *redis, size_t n, const char **words);
-
-/*
- * Several commands in one MULTI.  The reply is EXEC's array, with one element
- * for each command and no error among them.
- */
-redisReply *cs_redis_multi(cs_redis_t *redis,
-    const cs_command_words_t *commands, size_t n);
 
 /* 1 if the last error that Redis answered begins with this word */
 int cs_redis_said(const cs_redis_t *redis, const char *word);

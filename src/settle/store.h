@@ -11,6 +11,9 @@
  * stored, CS_AGAIN that the store is locked, full or away; cs_store_error()
  * says why.  After CS_AGAIN inside a transaction only cs_store_rollback() or
  * cs_store_close() may follow.
+ *
+ * There is one for SQLite and one for PostgreSQL (store_ops.h); which it is,
+ * the URL says.
  */
 
 #ifndef CS_STORE_H
@@ -21,7 +24,15 @@
 #include "status.h"
 
 
-typedef struct cs_store_s  cs_store_t;
+typedef struct cs_store_s      cs_store_t;
+typedef struct cs_store_ops_s  cs_store_ops_t;
+
+/* where the store is; the strings are its own */
+typedef struct {
+    const cs_store_ops_t  *ops;
+    char                  *address;   /* may hold a password */
+    char                  *name;      /* for people: without it */
+} cs_store_conf_t;
 
 typedef enum {
     CS_READ = 0,
@@ -67,21 +78,41 @@ typedef struct {
 
 
 /*
- * A store that is not open yet.  patience_ms: how long a locked database is
- * waited for before it is CS_AGAIN.
+ * Reads sqlite:PATH.  Returns NULL or a constant sentence that says what is
+ * wrong.  cs_store_conf_free() frees the strings, and has to be called after a
+ * failure too.
  */
-cs_store_t *cs_store_create(const char *path, int patience_ms);
+const char *cs_store_url(cs_store_conf_t *conf, const char *url);
+void cs_store_conf_free(cs_store_conf_t *conf);
+
+/*
+ * A store that is not open yet; conf outlives it.  patience_ms: how long a lock
+ * is waited for before it is CS_AGAIN.
+ */
+cs_store_t *cs_store_create(const cs_store_conf_t *conf, int patience_ms);
 void cs_store_destroy(cs_store_t *store);
 
 /*
- * Opens it if it is not open.  With create a missing database is made, without
- * it CS_NONE says that there is none.  Makes the tables where they are missing;
- * CS_REFUSED: they are of a newer version.
+ * Opens it if it is not open.  With migrate the tables are made where they are
+ * missing (SQLite: the file too) and brought to the version of this program
+ * where they are older; without it that is CS_NONE and CS_AGAIN.  CS_REFUSED:
+ * they are of a newer version.
  */
-CC_MUST_USE cs_status_e cs_store_open(cs_store_t *store, unsigned create);
+CC_MUST_USE cs_status_e cs_store_open(cs_store_t *store, unsigned migrate);
 void cs_store_close(cs_store_t *store);
 
 const char *cs_store_error(const cs_store_t *store);
+
+/* for `check`: says what it finds, in one call for each fact */
+typedef enum {
+    CS_FACT_OK = 0,
+    CS_FACT_NOTE,               /* may be meant so */
+    CS_FACT_WRONG
+} cs_fact_e;
+
+typedef void (*cs_fact_pt)(void *ctx, cs_fact_e fact, const char *text);
+
+void cs_store_check(cs_store_t *store, cs_fact_pt say, void *ctx);
 
 
 CC_MUST_USE cs_status_e cs_store_begin(cs_store_t *store, cs_access_e access);

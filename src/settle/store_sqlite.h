@@ -7,33 +7,56 @@
 #define CS_STORE_SQLITE_H
 
 #include "sqlite.h"
-#include "store.h"
+#include "store_ops.h"
 
 
-struct cs_store_s {
+typedef struct {
+    cs_store_t    base;
     cs_sqlite_t   db;
-    char         *path;
+    const char   *path;
     int           patience_ms;
-};
+} cs_lite_t;
 
 enum {
-    CS_SQL_BATCH_ADD = 0,
-    CS_SQL_BATCH_SAME,
-    CS_SQL_COUPON,
-    CS_SQL_DOUBTS,
-    CS_SQL_EVENTS,
-    CS_SQL_OPERATIONS,
-    CS_SQL_COUPON_SAVE,
-    CS_SQL_EVENT_SAVE,
-    CS_SQL_OPERATION_ADD,
-    CS_SQL_REJECTED,
-    CS_SQL_REJECTED_LIST,
-    CS_SQL_REJECTED_ADD,
-    CS_SQL_REJECTED_DROP,
-    CS_SQL_COUNT
+    CS_LITE_BATCH_ADD = 0,
+    CS_LITE_BATCH_SAME,
+    CS_LITE_COUPON,
+    CS_LITE_DOUBTS,
+    CS_LITE_EVENTS,
+    CS_LITE_OPERATIONS,
+    CS_LITE_COUPON_SAVE,
+    CS_LITE_EVENT_SAVE,
+    CS_LITE_OPERATION_ADD,
+    CS_LITE_REJECTED,
+    CS_LITE_REJECTED_LIST,
+    CS_LITE_REJECTED_ADD,
+    CS_LITE_REJECTED_DROP,
+    CS_LITE_COUNT
 };
 
-extern const char *const  cs_store_sql[CS_SQL_COUNT];
+extern const char *const  cs_lite_sql[CS_LITE_COUNT];
+
+
+/* the methods of store_ops.h that are in store_sqlite_rows.c */
+cs_status_e cs_lite_batch(cs_store_t *store, const cs_batch_t *batch,
+    unsigned *same);
+cs_status_e cs_lite_coupon(cs_store_t *store, cc_str_t code,
+    cs_coupon_pt call, void *ctx);
+cs_status_e cs_lite_doubts(cs_store_t *store, cs_coupon_pt call, void *ctx);
+cs_status_e cs_lite_events(cs_store_t *store, cc_str_t code, cs_event_pt call,
+    void *ctx);
+cs_status_e cs_lite_operations(cs_store_t *store, cc_str_t code,
+    cs_operation_pt call, void *ctx);
+cs_status_e cs_lite_coupon_save(cs_store_t *store, const cs_coupon_t *coupon);
+cs_status_e cs_lite_event_save(cs_store_t *store, cc_str_t code,
+    const cc_event_t *event);
+cs_status_e cs_lite_operation_add(cs_store_t *store,
+    const cs_operation_t *operation);
+cs_status_e cs_lite_rejected(cs_store_t *store, int64_t id,
+    cs_rejected_pt call, void *ctx);
+cs_status_e cs_lite_rejected_add(cs_store_t *store,
+    const cs_rejected_t *rejected);
+cs_status_e cs_lite_rejected_drop(cs_store_t *store, int64_t id);
 
 
 #endif /* CS_STORE_SQLITE_H */

@@ -23,6 +23,16 @@ static void cs_stream_entry(cs_stream_t *s, const redisReply *entry);
 static void cs_stream_lost(cs_stream_t *s, cc_str_t id);
 
 
+/*
+ * Both or neither.  A script and not a MULTI, because a Redis without memory
+ * refuses to queue even the commands that would give it some.
+ */
+
+static const char  cs_stream_ack_script[] =
+    "redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))"
+    "return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))";
+
+
 cs_status_e
 cs_stream_create_group(cs_stream_t *s)
 {
@@ -243,33 +253,25 @@ cs_stream_lost(cs_stream_t *s, cc_str_t id)
 cs_status_e
 cs_stream_ack(cs_stream_t *s)
 {
-    size_t              i;
-    redisReply         *reply;
-    const char         *ack[3 + CS_STREAM_GROUP], *del[2 + CS_STREAM_GROUP];
-    cs_command_words_t  commands[2];
+    size_t       i;
+    redisReply  *reply;
+    const char  *words[5 + CS_STREAM_GROUP];
 
     if (s->nids == 0) {
         return CS_OK;
     }
 
-    ack[0] = "XACK";
-    ack[1] = s->conf->inbox;
-    ack[2] = s->conf->group;
-
-    del[0] = "XDEL";
-    del[1] = s->conf->inbox;
+    words[0] = "EVAL";
+    words[1] = cs_stream_ack_script;
+    words[2] = "1";
+    words[3] = s->conf->inbox;
+    words[4] = s->conf->group;
 
     for (i = 0; i < s->nids; i++) {
-        ack[3 + i] = s->ids[i];
-        del[2 + i] = s->ids[i];
+        words[5 + i] = s->ids[i];
     }
 
-    commands[0].n = 3 + s->nids;
-    commands[0].words = ack;
-    commands[1].n = 2 + s->nids;
-    commands[1].words = del;
-
-    reply = cs_redis_multi(s->redis, commands, 2);
+    reply = cs_redis_words(s->redis, 5 + s->nids, words);
     if (reply == NULL) {
         return CS_AGAIN;
     }

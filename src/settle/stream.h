@@ -42,8 +42,7 @@ typedef struct {
 
 
 /*
- * Makes the group (and the stream) if it is not there; it begins with the
- * oldest entry.
+ * Makes the group, and the stream; it begins with the oldest entry.
  */
 CC_MUST_USE cs_status_e cs_stream_create_group(cs_stream_t *stream);
 

@@ -11,43 +11,43 @@
 #include "store_sqlite.h"
 
 
-#define CS_SQL_COUPON_COLUMNS                                                 \
+#define CS_LITE_COUPON_COLUMNS                                                 \
     "SELECT c.coupon_code, c.status, c.real_win, c.state,"                    \
     " c.settlement_generation, c.doubt, c.confirmed_at, c.version, c.raw,"    \
     " o.amount FROM coupons c LEFT JOIN coupon_operations o"                  \
     " ON o.operation_key = c.coupon_code || ':' || c.settlement_generation"   \
     " || ':final_credit' "
 
-const char *const  cs_store_sql[CS_SQL_COUNT] = {
+const char *const  cs_lite_sql[CS_LITE_COUNT] = {
 
-    [CS_SQL_BATCH_ADD] =
+    [CS_LITE_BATCH_ADD] =
         "INSERT INTO coupon_callback_batches"
         " (batch_id, received_at, coupon_count, digest)"
         " VALUES (?1, ?2, ?3, ?4) ON CONFLICT (batch_id) DO NOTHING",
 
-    [CS_SQL_BATCH_SAME] =
+    [CS_LITE_BATCH_SAME] =
         "SELECT 1 FROM coupon_callback_batches"
         " WHERE batch_id = ?1 AND digest = ?2",
 
-    [CS_SQL_COUPON] =
-        CS_SQL_COUPON_COLUMNS "WHERE c.coupon_code = ?1",
+    [CS_LITE_COUPON] =
+        CS_LITE_COUPON_COLUMNS "WHERE c.coupon_code = ?1",
 
-    [CS_SQL_DOUBTS] =
-        CS_SQL_COUPON_COLUMNS "WHERE c.doubt IS NOT NULL"
+    [CS_LITE_DOUBTS] =
+        CS_LITE_COUPON_COLUMNS "WHERE c.doubt IS NOT NULL"
         " ORDER BY c.coupon_code",
 
-    [CS_SQL_EVENTS] =
+    [CS_LITE_EVENTS] =
         "SELECT uuid, status, raw FROM coupon_events WHERE coupon_code = ?1"
         " ORDER BY uuid",
 
-    [CS_SQL_OPERATIONS] =
+    [CS_LITE_OPERATIONS] =
         "SELECT settlement_generation, kind, amount, created_at, batch_id"
         " FROM coupon_operations WHERE coupon_code = ?1"
         " ORDER BY settlement_generation, kind DESC",
 
     /* a coupon that is written as it stands has not changed */
 
-    [CS_SQL_COUPON_SAVE] =
+    [CS_LITE_COUPON_SAVE] =
         "INSERT INTO coupons (coupon_code, status, real_win, state,"
         " settlement_generation, doubt, confirmed_at, version, raw)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, coalesce(?8,"
@@ -62,30 +62,30 @@ const char *const  cs_store_sql[CS_SQL_COUNT] = {
         " excluded.state, excluded.settlement_generation, excluded.doubt,"
         " excluded.confirmed_at, excluded.raw)",
 
-    [CS_SQL_EVENT_SAVE] =
+    [CS_LITE_EVENT_SAVE] =
         "INSERT INTO coupon_events (coupon_code, uuid, status, raw)"
         " VALUES (?1, ?2, ?3, ?4) ON CONFLICT (coupon_code, uuid)"
         " DO UPDATE SET status = excluded.status, raw = excluded.raw",
 
-    [CS_SQL_OPERATION_ADD] =
+    [CS_LITE_OPERATION_ADD] =
         "INSERT INTO coupon_operations (operation_key, coupon_code,"
         " settlement_generation, kind, amount, created_at, batch_id)"
         " VALUES (?1 || ':' || ?2 || ':' || ?3, ?1, ?2, ?3, ?4, ?5, ?6)",
 
-    [CS_SQL_REJECTED] =
+    [CS_LITE_REJECTED] =
         "SELECT id, source, batch_id, reason, received_at, rejected_at, body"
         " FROM rejected WHERE id = ?1",
 
-    [CS_SQL_REJECTED_LIST] =
+    [CS_LITE_REJECTED_LIST] =
         "SELECT id, source, batch_id, reason, received_at, rejected_at, body"
         " FROM rejected ORDER BY id",
 
-    [CS_SQL_REJECTED_ADD] =
+    [CS_LITE_REJECTED_ADD] =
         "INSERT INTO rejected"
         " (source, batch_id, reason, body, received_at, rejected_at)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 
-    [CS_SQL_REJECTED_DROP] =
+    [CS_LITE_REJECTED_DROP] =
         "DELETE FROM rejected WHERE id = ?1"
 };
 
@@ -101,22 +101,22 @@ typedef struct {
 } cs_call_t;
 
 
-static cs_status_e cs_store_rows(cs_store_t *store, size_t statement,
+static cs_status_e cs_lite_rows(cs_store_t *store, size_t statement,
     const cs_value_t *values, size_t n, cs_row_pt row, cs_call_t *call);
-static void cs_store_coupon_row(void *ctx, sqlite3_stmt *row);
-static void cs_store_event_row(void *ctx, sqlite3_stmt *row);
-static void cs_store_operation_row(void *ctx, sqlite3_stmt *row);
-static void cs_store_rejected_row(void *ctx, sqlite3_stmt *row);
-static unsigned cs_store_state(cc_state_e *state, cc_str_t name);
-static cs_value_t cs_store_amount(char *buf, cc_money_t amount);
+static void cs_lite_coupon_row(void *ctx, sqlite3_stmt *row);
+static void cs_lite_event_row(void *ctx, sqlite3_stmt *row);
+static void cs_lite_operation_row(void *ctx, sqlite3_stmt *row);
+static void cs_lite_rejected_row(void *ctx, sqlite3_stmt *row);
+static unsigned cs_lite_state(cc_state_e *state, cc_str_t name);
+static cs_value_t cs_lite_amount(char *buf, cc_money_t amount);
 
 
 cs_status_e
-cs_store_batch(cs_store_t *store, const cs_batch_t *batch, unsigned *same)
+cs_lite_batch(cs_store_t *store, const cs_batch_t *batch, unsigned *same)
 {
     cs_status_e  status;
 
-    status = cs_sqlite_run(&store->db, CS_SQL_BATCH_ADD,
+    status = cs_sqlite_run(cs_lite_db(store), CS_LITE_BATCH_ADD,
                            cs_values(cs_string(batch->id),
                                      cs_int(batch->received_at),
                                      cs_int(batch->coupon_count),
@@ -126,7 +126,7 @@ cs_store_batch(cs_store_t *store, const cs_batch_t *batch, unsigned *same)
         return status;
     }
 
-    status = cs_sqlite_run(&store->db, CS_SQL_BATCH_SAME,
+    status = cs_sqlite_run(cs_lite_db(store), CS_LITE_BATCH_SAME,
                            cs_values(cs_string(batch->id),
                                      cs_string(batch->digest)),
                            NULL, NULL);
@@ -138,59 +138,59 @@ cs_store_batch(cs_store_t *store, const cs_batch_t *batch, unsigned *same)
 
 
 cs_status_e
-cs_store_coupon(cs_store_t *store, cc_str_t code, cs_coupon_pt coupon,
+cs_lite_coupon(cs_store_t *store, cc_str_t code, cs_coupon_pt coupon,
     void *ctx)
 {
     cs_call_t  call = { .coupon = coupon, .ctx = ctx };
 
-    return cs_store_rows(store, CS_SQL_COUPON, cs_values(cs_string(code)),
-                         cs_store_coupon_row, &call);
+    return cs_lite_rows(store, CS_LITE_COUPON, cs_values(cs_string(code)),
+                         cs_lite_coupon_row, &call);
 }
 
 
 cs_status_e
-cs_store_doubts(cs_store_t *store, cs_coupon_pt coupon, void *ctx)
+cs_lite_doubts(cs_store_t *store, cs_coupon_pt coupon, void *ctx)
 {
     cs_call_t  call = { .coupon = coupon, .ctx = ctx };
 
-    return cs_store_rows(store, CS_SQL_DOUBTS, NULL, 0, cs_store_coupon_row,
+    return cs_lite_rows(store, CS_LITE_DOUBTS, NULL, 0, cs_lite_coupon_row,
                          &call);
 }
 
 
 cs_status_e
-cs_store_events(cs_store_t *store, cc_str_t code, cs_event_pt event, void *ctx)
+cs_lite_events(cs_store_t *store, cc_str_t code, cs_event_pt event, void *ctx)
 {
     cs_call_t  call = { .event = event, .ctx = ctx };
 
-    return cs_store_rows(store, CS_SQL_EVENTS, cs_values(cs_string(code)),
-                         cs_store_event_row, &call);
+    return cs_lite_rows(store, CS_LITE_EVENTS, cs_values(cs_string(code)),
+                         cs_lite_event_row, &call);
 }
 
 
 cs_status_e
-cs_store_operations(cs_store_t *store, cc_str_t code, cs_operation_pt operation,
+cs_lite_operations(cs_store_t *store, cc_str_t code, cs_operation_pt operation,
     void *ctx)
 {
     cs_call_t  call = { .operation = operation, .code = code, .ctx = ctx };
 
-    return cs_store_rows(store, CS_SQL_OPERATIONS, cs_values(cs_string(code)),
-                         cs_store_operation_row, &call);
+    return cs_lite_rows(store, CS_LITE_OPERATIONS, cs_values(cs_string(code)),
+                         cs_lite_operation_row, &call);
 }
 
 
 cs_status_e
-cs_store_coupon_save(cs_store_t *store, const cs_coupon_t *coupon)
+cs_lite_coupon_save(cs_store_t *store, const cs_coupon_t *coupon)
 {
     char                 amount[CC_MONEY_TEXT];
     cs_status_e          status;
     const cc_settled_t  *settled = &coupon->settled;
 
-    status = cs_sqlite_run(&store->db, CS_SQL_COUPON_SAVE,
+    status = cs_sqlite_run(cs_lite_db(store), CS_LITE_COUPON_SAVE,
         cs_values(cs_string(coupon->code),
                   cs_int(coupon->status),
                   coupon->has_real_win
-                      ? cs_store_amount(amount, coupon->real_win) : cs_null(),
+                      ? cs_lite_amount(amount, coupon->real_win) : cs_null(),
                   cs_string(cs_str_of(cc_state_name(settled->state))),
                   cs_int(settled->generation),
                   settled->doubt ? cs_string(cs_str_of(settled->doubt))
@@ -205,9 +205,9 @@ cs_store_coupon_save(cs_store_t *store, const cs_coupon_t *coupon)
 
 
 cs_status_e
-cs_store_event_save(cs_store_t *store, cc_str_t code, const cc_event_t *event)
+cs_lite_event_save(cs_store_t *store, cc_str_t code, const cc_event_t *event)
 {
-    return cs_sqlite_run(&store->db, CS_SQL_EVENT_SAVE,
+    return cs_sqlite_run(cs_lite_db(store), CS_LITE_EVENT_SAVE,
         cs_values(cs_string(code),
                   cs_string(event->uuid),
                   event->has_status ? cs_int(event->status) : cs_null(),
@@ -217,16 +217,16 @@ cs_store_event_save(cs_store_t *store, cc_str_t code, const cc_event_t *event)
 
 
 cs_status_e
-cs_store_operation_add(cs_store_t *store, const cs_operation_t *operation)
+cs_lite_operation_add(cs_store_t *store, const cs_operation_t *operation)
 {
     char                   amount[CC_MONEY_TEXT];
     const cc_operation_t  *o = &operation->operation;
 
-    return cs_sqlite_run(&store->db, CS_SQL_OPERATION_ADD,
+    return cs_sqlite_run(cs_lite_db(store), CS_LITE_OPERATION_ADD,
         cs_values(cs_string(operation->code),
                   cs_int(o->generation),
                   cs_string(cs_str_of(cc_operation_name(o->kind))),
-                  cs_store_amount(amount, o->amount),
+                  cs_lite_amount(amount, o->amount),
                   cs_int(operation->created_at),
                   cs_string(operation->batch_id)),
         NULL, NULL);
@@ -234,25 +234,25 @@ cs_store_operation_add(cs_store_t *store, const cs_operation_t *operation)
 
 
 cs_status_e
-cs_store_rejected(cs_store_t *store, int64_t id, cs_rejected_pt rejected,
+cs_lite_rejected(cs_store_t *store, int64_t id, cs_rejected_pt rejected,
     void *ctx)
 {
     cs_call_t  call = { .rejected = rejected, .ctx = ctx };
 
     if (id == 0) {
-        return cs_store_rows(store, CS_SQL_REJECTED_LIST, NULL, 0,
-                             cs_store_rejected_row, &call);
+        return cs_lite_rows(store, CS_LITE_REJECTED_LIST, NULL, 0,
+                             cs_lite_rejected_row, &call);
     }
 
-    return cs_store_rows(store, CS_SQL_REJECTED, cs_values(cs_int(id)),
-                         cs_store_rejected_row, &call);
+    return cs_lite_rows(store, CS_LITE_REJECTED, cs_values(cs_int(id)),
+                         cs_lite_rejected_row, &call);
 }
 
 
 cs_status_e
-cs_store_rejected_add(cs_store_t *store, const cs_rejected_t *rejected)
+cs_lite_rejected_add(cs_store_t *store, const cs_rejected_t *rejected)
 {
-    return cs_sqlite_run(&store->db, CS_SQL_REJECTED_ADD,
+    return cs_sqlite_run(cs_lite_db(store), CS_LITE_REJECTED_ADD,
         cs_values(cs_string(rejected->source),
                   rejected->batch_id.len ? cs_string(rejected->batch_id)
                                          : cs_null(),
@@ -265,23 +265,23 @@ cs_store_rejected_add(cs_store_t *store, const cs_rejected_t *rejected)
 
 
 cs_status_e
-cs_store_rejected_drop(cs_store_t *store, int64_t id)
+cs_lite_rejected_drop(cs_store_t *store, int64_t id)
 {
-    return cs_sqlite_run(&store->db, CS_SQL_REJECTED_DROP,
+    return cs_sqlite_run(cs_lite_db(store), CS_LITE_REJECTED_DROP,
                          cs_values(cs_int(id)), NULL, NULL);
 }
 
 
 static cs_status_e
-cs_store_rows(cs_store_t *store, size_t statement, const cs_value_t *values,
+cs_lite_rows(cs_store_t *store, size_t statement, const cs_value_t *values,
     size_t n, cs_row_pt row, cs_call_t *call)
 {
     cs_status_e  status;
 
-    status = cs_sqlite_run(&store->db, statement, values, n, row, call);
+    status = cs_sqlite_run(cs_lite_db(store), statement, values, n, row, call);
 
     if (status == CS_OK && call->broken) {
-        (void) snprintf(store->db.error, sizeof(store->db.error),
+        (void) snprintf(cs_lite_db(store)->error, sizeof(cs_lite_db(store)->error),
                         "the ledger holds a state, kind or amount that this "
                         "program does not know");
         return CS_REFUSED;
@@ -292,7 +292,7 @@ cs_store_rows(cs_store_t *store, size_t statement, const cs_value_t *values,
 
 
 static void
-cs_store_coupon_row(void *ctx, sqlite3_stmt *row)
+cs_lite_coupon_row(void *ctx, sqlite3_stmt *row)
 {
     char          *doubt;
     cs_call_t     *call = ctx;
@@ -313,7 +313,7 @@ cs_store_coupon_row(void *ctx, sqlite3_stmt *row)
     doubt = (char *) sqlite3_column_text(row, 5);
     coupon.settled.doubt = doubt;
 
-    if (!cs_store_state(&coupon.settled.state, cs_column(row, 3))
+    if (!cs_lite_state(&coupon.settled.state, cs_column(row, 3))
         || (coupon.has_real_win
             && cc_money_parse(&coupon.real_win, cs_column(row, 2),
                               CC_MONEY_STRING_DIGITS)
@@ -334,7 +334,7 @@ cs_store_coupon_row(void *ctx, sqlite3_stmt *row)
 
 
 static void
-cs_store_event_row(void *ctx, sqlite3_stmt *row)
+cs_lite_event_row(void *ctx, sqlite3_stmt *row)
 {
     cs_call_t   *call = ctx;
     cc_event_t   event;
@@ -351,7 +351,7 @@ cs_store_event_row(void *ctx, sqlite3_stmt *row)
 
 
 static void
-cs_store_operation_row(void *ctx, sqlite3_stmt *row)
+cs_lite_operation_row(void *ctx, sqlite3_stmt *row)
 {
     cc_str_t         kind;
     cs_call_t       *call = ctx;
@@ -382,7 +382,7 @@ cs_store_operation_row(void *ctx, sqlite3_stmt *row)
 
 
 static void
-cs_store_rejected_row(void *ctx, sqlite3_stmt *row)
+cs_lite_rejected_row(void *ctx, sqlite3_stmt *row)
 {
     cs_call_t      *call = ctx;
     cs_rejected_t   rejected;
@@ -402,7 +402,7 @@ cs_store_rejected_row(void *ctx, sqlite3_stmt *row)
 
 
 static unsigned
-cs_store_state(cc_state_e *state, cc_str_t name)
+cs_lite_state(cc_state_e *state, cc_str_t name)
 {
     for (*state = CC_STATE_ACTIVE; *state <= CC_STATE_RECALCULATING;
          (*state)++)
@@ -417,7 +417,7 @@ cs_store_state(cc_state_e *state, cc_str_t name)
 
 
 static cs_value_t
-cs_store_amount(char *buf, cc_money_t amount)
+cs_lite_amount(char *buf, cc_money_t amount)
 {
     cc_str_t  text;
 
