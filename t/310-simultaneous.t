@@ -114,6 +114,8 @@ is_deeply(statuses(@answers), { 200 => DELIVERIES },
 is_deeply([grep { $_->{body} ne '{"success":true,"processed":1}' } @answers],
           [], '... all the same');
 
+# the line of a request is written after its answer
+wait_for { DELIVERIES == (() = read_file($one->{who}) =~ /\n/g) };
 my %workers = map { (split)[0] => 1 } split /\n/, read_file($one->{who});
 is(scalar keys %workers, 4, '... from all of the 4 workers');
 is_deeply(results(DELIVERIES), { accepted => 1, duplicate => DELIVERIES - 1 },

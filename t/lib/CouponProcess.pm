@@ -7,6 +7,8 @@ package CouponProcess;
 #   command              [program, arguments]
 #   env                  { NAME => value } on top of the environment
 #   quit                 signal of a clean stop (TERM)
+#   ready                what its log says when it is up (a pattern): start()
+#                        waits for that, or for its end
 #
 # Every other key of new() is kept for whoever made the object.
 
@@ -33,6 +35,7 @@ sub start
 
     die "$self->{name} runs already" if $self->alive;
     delete $self->{status};
+    my $offset = -s $self->{log} // 0;
 
     my $pid = fork() // die "fork: $!";
     if ($pid == 0) {
@@ -42,6 +45,14 @@ sub start
     setpgid($pid, $pid);            # here as well: whoever comes first
     $self->{pid} = $pid;
     push @started, $self unless grep { $_ == $self } @started;
+
+    my $deadline = time + 15;
+    while ($self->{ready} && $self->alive && time < $deadline
+           && substr($self->log_text, $offset) !~ $self->{ready})
+    {
+        sleep 0.01;
+    }
+
     return $self;
 }
 

@@ -310,6 +310,8 @@ sub start_settle
         name => 'coupon-settle', dir => $path, log => "$path/log",
         command => ["$build/coupon-settle", 'run', '-c', $config],
         env => { sanitizer_env() }, config => $config,
+        # from then on SIGTERM is a clean stop
+        ready => qr/ msg=started /,
     );
     return $self->start;
 }
