@@ -11,7 +11,7 @@ use Test::More;
 
 my $redis = start_redis();
 my $config = settle_config(redis => $redis);
-my @commands = qw(run show doubts resolve rejected check);
+my @commands = qw(run show doubts resolve rejected migrate check);
 
 
 # --- help and usage

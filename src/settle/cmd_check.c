@@ -6,12 +6,9 @@
  * may be meant so, or what the first run sets up.
  */
 
-#include <errno.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "buffer.h"
 #include "command.h"
@@ -31,7 +28,8 @@ static void cs_check_durability(cs_check_t *check);
 static void cs_check_eviction(cs_check_t *check);
 static void cs_check_group(cs_check_t *check);
 static void cs_check_store(cs_check_t *check);
-static void cs_check_folder(cs_check_t *check);
+static void cs_check_store_fact(void *ctx, cs_fact_e fact,
+    const char *text);
 static char *cs_check_setting(cs_check_t *check, const char *name);
 static void cs_check_say(cs_check_t *check, const char *verdict,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -219,59 +217,24 @@ cs_check_group(cs_check_t *check)
 static void
 cs_check_store(cs_check_t *check)
 {
-    cs_store_t   *store;
-    cs_status_e   status;
-    const char   *path;
+    cs_store_t  *store;
 
-    path = check->args->conf.store_path;
+    store = cs_store_create(&check->args->conf.store, 2000);
 
-    if (access(path, F_OK) != 0) {
-        cs_check_folder(check);
-        return;
-    }
-
-    store = cs_store_create(path, 2000);
-
-    status = cs_store_open(store, 0);
-
-    if (status == CS_OK) {
-        status = cs_store_begin(store, CS_WRITE);
-    }
-
-    if (status == CS_OK) {
-        cs_store_rollback(store);
-        cs_check_say(check, cs_ok, "store %s", path);
-
-    } else {
-        cs_check_say(check, cs_wrong, "store %s: %s", path,
-                     cs_store_error(store));
-    }
-
+    cs_store_check(store, cs_check_store_fact, check);
     cs_store_destroy(store);
 }
 
 
 static void
-cs_check_folder(cs_check_t *check)
+cs_check_store_fact(void *ctx, cs_fact_e fact, const char *text)
 {
-    char        *copy;
-    const char  *path, *folder;
+    cs_check_t          *check = ctx;
+    const char          *name = check->args->conf.store.name;
+    static const char   *verdicts[] = { cs_ok, cs_note, cs_wrong };
 
-    path = check->args->conf.store_path;
-
-    copy = cs_copy(path);
-    folder = dirname(copy);
-
-    if (access(folder, W_OK | X_OK) == 0) {
-        cs_check_say(check, cs_note, "store %s: not there yet, the first run "
-                     "makes it", path);
-
-    } else {
-        cs_check_say(check, cs_wrong, "store %s: not there, and cannot be made "
-                     "in %s: %s", path, folder, strerror(errno));
-    }
-
-    free(copy);
+    cs_check_say(check, verdicts[fact], text[0] ? "store %s: %s" : "store %s",
+                 name, text);
 }
 
 

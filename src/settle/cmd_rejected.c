@@ -8,7 +8,6 @@
  */
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "buffer.h"
 #include "clock.h"
@@ -58,6 +57,7 @@ int
 cs_cmd_rejected(const cs_args_t *args)
 {
     int                           failed;
+    cs_status_e                   status;
     cs_quarantine_t               q;
     const cs_rejected_command_t  *command;
 
@@ -79,12 +79,10 @@ cs_cmd_rejected(const cs_args_t *args)
 
     /* before the first run there is only the stream to look at */
 
-    if (access(args->conf.store_path, F_OK) == 0) {
-        q.store = cs_open_store(args);
+    status = cs_find_store(args, &q.store);
 
-        if (q.store == NULL) {
-            return 1;
-        }
+    if (status != CS_OK && status != CS_NONE) {
+        return 1;
     }
 
     failed = command->run(&q, args->argv[1]);
@@ -144,7 +142,7 @@ cs_rejected_retry(cs_quarantine_t *q, const char *id)
 
     if (q->store == NULL) {
         return cs_fail("there is no store yet (%s): \"run\" makes it",
-                       q->conf->store_path);
+                       q->conf->store.name);
     }
 
     worker = cs_worker_create(q->store, q->conf);

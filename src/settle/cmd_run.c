@@ -58,7 +58,7 @@ cs_cmd_run(const cs_args_t *args)
     run->redis.conf = &args->conf.redis;
     run->stream.redis = &run->redis;
     run->stream.conf = &args->conf;
-    run->store = cs_store_create(args->conf.store_path, CS_RUN_PATIENCE_MS);
+    run->store = cs_store_create(&args->conf.store, CS_RUN_PATIENCE_MS);
     run->worker = cs_worker_create(run->store, &args->conf);
     run->redis_retry.what = "redis";
     run->store_retry.what = "store";
@@ -68,7 +68,7 @@ cs_cmd_run(const cs_args_t *args)
            cs_text("stream", args->conf.inbox),
            cs_text("group", args->conf.group),
            cs_text("consumer", args->conf.consumer),
-           cs_text("store", args->conf.store_path));
+           cs_text("store", args->conf.store.name));
 
     while (!run->fatal && !cs_stop_wait(0)) {
         cs_run_round(run);
@@ -143,7 +143,7 @@ cs_run_open(cs_run_t *run)
         return 0;
     }
 
-    switch (cs_store_open(run->store, 1)) {
+    switch (cs_store_open(run->store, run->conf->migrate)) {
 
     case CS_OK:
         return 1;

@@ -29,6 +29,7 @@ int cs_cmd_show(const cs_args_t *args);
 int cs_cmd_doubts(const cs_args_t *args);
 int cs_cmd_resolve(const cs_args_t *args);
 int cs_cmd_rejected(const cs_args_t *args);
+int cs_cmd_migrate(const cs_args_t *args);
 int cs_cmd_check(const cs_args_t *args);
 
 /* a sentence on standard error; they return 1 and CS_USAGE */
@@ -37,6 +38,10 @@ int cs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* the store, opened; or NULL, and it was said why */
 cs_store_t *cs_open_store(const cs_args_t *args);
+
+/* the same, but that there is none yet is CS_NONE and not said */
+CC_MUST_USE cs_status_e cs_find_store(const cs_args_t *args,
+    cs_store_t **store);
 
 
 #endif /* CS_COMMAND_H */

@@ -50,8 +50,11 @@ static const cs_option_t  cs_options[] = {
     { "redis", "claim_after", cs_set_duration,
       offsetof(cs_conf_t, claim_after), "60s", NULL },
 
-    { "store", "url", cs_set_store, offsetof(cs_conf_t, store_path), NULL,
+    { "store", "url", cs_set_store, offsetof(cs_conf_t, store), NULL,
       "give sqlite:PATH" },
+
+    { "store", "migrate", cs_set_flag, offsetof(cs_conf_t, migrate), "yes",
+      NULL },
 
     { "sportapi", "final_statuses", cs_set_statuses,
       offsetof(cs_conf_t, final_statuses), NULL,
@@ -373,12 +376,12 @@ void
 cs_conf_free(cs_conf_t *conf)
 {
     cs_redis_conf_free(&conf->redis);
+    cs_store_conf_free(&conf->store);
 
     free(conf->password_file);
     free(conf->prefix);
     free(conf->group);
     free(conf->consumer);
-    free(conf->store_path);
     free(conf->inbox);
     free(conf->rejected);
 }

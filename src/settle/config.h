@@ -11,6 +11,7 @@
 #define CS_CONFIG_H
 
 #include "redis.h"
+#include "store.h"
 
 
 #define CS_STATUSES_MAX  64
@@ -28,7 +29,8 @@ typedef struct {
     char             *consumer;
     int64_t           claim_after;           /* ms */
 
-    char             *store_path;            /* of the SQLite file */
+    cs_store_conf_t   store;
+    unsigned          migrate;               /* `run` may make tables */
 
     cs_statuses_t     final_statuses;
     int64_t           recalculation_status;

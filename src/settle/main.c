@@ -71,6 +71,11 @@ static const cs_command_t  cs_commands[] = {
       "  retry ID  settles it now, and only then takes it out\n"
       "  drop ID   takes it out for good\n" },
 
+    { "migrate", "", 0, 0, 0, cs_cmd_migrate,
+      "make the tables, or bring them up to date",
+      "Makes the tables of the store, or changes those that an older version\n"
+      "has made. `run` does the same, unless [store] migrate = no.\n" },
+
     { "check", "", 0, 0, 0, cs_cmd_check,
       "what is wrong with configuration, Redis and store",
       "Looks at the configuration, at Redis and its settings, at the\n"
@@ -317,26 +322,37 @@ cs_say(const char *format, va_list args)
 cs_store_t *
 cs_open_store(const cs_args_t *args)
 {
-    cs_store_t   *store;
-    cs_status_e   status;
+    cs_store_t  *store;
 
-    store = cs_store_create(args->conf.store_path, CS_PATIENCE_MS);
+    if (cs_find_store(args, &store) == CS_NONE) {
+        (void) cs_fail("there is no store yet (%s): \"run\" makes it",
+                       args->conf.store.name);
+    }
 
-    status = cs_store_open(store, 0);
+    return store;
+}
+
+
+cs_status_e
+cs_find_store(const cs_args_t *args, cs_store_t **store)
+{
+    cs_status_e  status;
+
+    *store = cs_store_create(&args->conf.store, CS_PATIENCE_MS);
+
+    status = cs_store_open(*store, 0);
 
     if (status == CS_OK) {
-        return store;
+        return CS_OK;
     }
 
-    if (status == CS_NONE) {
-        (void) cs_fail("there is no store yet (%s): \"run\" makes it",
-                       args->conf.store_path);
-
-    } else {
-        (void) cs_fail("the store cannot be opened: %s", cs_store_error(store));
+    if (status != CS_NONE) {
+        (void) cs_fail("the store cannot be opened: %s",
+                       cs_store_error(*store));
     }
 
-    cs_store_destroy(store);
+    cs_store_destroy(*store);
+    *store = NULL;
 
-    return NULL;
+    return status;
 }

@@ -1,17 +1,16 @@
 /*
- * The tables in SQLite.  A later version of the schema gets a number of its own
- * and the statements that lead to it from the one before.
+ * The tables of both stores, as a ladder: step i leads from version i to i + 1,
+ * and what has been released is never changed again.  Both stores climb the
+ * same number of steps.  The README, "Tables", says what the columns mean.
  */
 
 #ifndef CS_SCHEMA_H
 #define CS_SCHEMA_H
 
 
-#define CS_SCHEMA_VERSION  1          /* PRAGMA user_version */
+#define CS_SCHEMA_VERSION  1
 
-
-/* makes the tables in an empty database and sets user_version */
-extern const char  cs_schema[];
+extern const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION];
 
 
 #endif /* CS_SCHEMA_H */

@@ -59,21 +59,18 @@ cs_set_duration(void *field, const char *value)
 const char *
 cs_set_store(void *field, const char *value)
 {
-    if (strncmp(value, "postgresql:", 11) == 0
-        || strncmp(value, "postgres:", 9) == 0)
-    {
-        return "this version does not have PostgreSQL, only sqlite:PATH";
+    return cs_store_url(field, value);
+}
+
+
+const char *
+cs_set_flag(void *field, const char *value)
+{
+    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) {
+        return "is neither yes nor no";
     }
 
-    if (strncmp(value, "sqlite:", 7) != 0) {
-        return "must be sqlite:PATH";
-    }
-
-    if (value[7] == '\0' || value[7] == ':') {
-        return "the path of the SQLite file is missing";
-    }
-
-    *(char **) field = cs_copy(value + 7);
+    *(unsigned *) field = value[0] == 'y';
 
     return NULL;
 }

@@ -21,8 +21,11 @@ const char *cs_set_text(void *field, const char *value);
 /* an int64_t, in ms, */
 const char *cs_set_duration(void *field, const char *value);
 
-/* a char *, the path of a SQLite file, */
+/* a cs_store_conf_t, */
 const char *cs_set_store(void *field, const char *value);
+
+/* an unsigned, yes or no, */
+const char *cs_set_flag(void *field, const char *value);
 
 /* an int64_t, */
 const char *cs_set_status(void *field, const char *value);

@@ -49,7 +49,8 @@ typedef struct {
     int64_t        confirmed_at;  /* 0: not confirmed */
     int64_t        version;     /* counts the changes; kept by the store */
     cc_str_t       raw;         /* as it was last received, adopted or not;
-                                   saving an empty one keeps what is there */
+                                   saving an empty one keeps what is there;
+                                   not always loaded in CS_WRITE */
 } cs_coupon_t;
 
 typedef struct {
@@ -116,8 +117,34 @@ void cs_store_check(cs_store_t *store, cs_fact_pt say, void *ctx);
 
 
 CC_MUST_USE cs_status_e cs_store_begin(cs_store_t *store, cs_access_e access);
+
+/*
+ * In a CS_WRITE transaction, before anything else: what will be asked for and
+ * saved.  A store that is far away fetches all of it at once, and locks it in
+ * one order, whoever asks.  Without it the rest works as well, only slower and
+ * with more collisions.
+ */
+typedef struct {
+    const cc_str_t  *batches;
+    size_t           nbatches;
+    const cc_str_t  *codes;     /* of coupons; may repeat */
+    size_t           ncodes;
+} cs_expected_t;
+
+CC_MUST_USE cs_status_e cs_store_expect(cs_store_t *store,
+    const cs_expected_t *expected);
+
+/*
+ * CS_REFUSED: something in this transaction can never be stored, and which
+ * batch that was is not known.  CS_AGAIN may also mean that the connection was
+ * lost in the middle, and that it is stored: whoever tries again finds the
+ * batches there.
+ */
 CC_MUST_USE cs_status_e cs_store_commit(cs_store_t *store);
 void cs_store_rollback(cs_store_t *store);
+
+/* 1 if the last CS_AGAIN was only another writer's doing: try again at once */
+unsigned cs_store_collided(const cs_store_t *store);
 
 /* inside a transaction; they do not nest */
 CC_MUST_USE cs_status_e cs_store_savepoint(cs_store_t *store);

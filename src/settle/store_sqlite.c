@@ -2,62 +2,111 @@
  * The ledger in SQLite: the file, its tables and its transactions; see store.h.
  */
 
+#include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "buffer.h"
 #include "schema.h"
 #include "store_sqlite.h"
 
 
-static cs_status_e cs_store_tables(cs_store_t *store);
+static cs_store_t *cs_lite_create(const cs_store_conf_t *conf,
+    int patience_ms);
+static void cs_lite_destroy(cs_store_t *store);
+static cs_status_e cs_lite_open(cs_store_t *store, unsigned migrate);
+static cs_status_e cs_lite_tables(cs_lite_t *lite, unsigned migrate);
+static cs_status_e cs_lite_migrate(cs_lite_t *lite);
+static void cs_lite_close(cs_store_t *store);
+static const char *cs_lite_error(const cs_store_t *store);
+static unsigned cs_lite_collided(const cs_store_t *store);
+static void cs_lite_check(cs_store_t *store, cs_fact_pt say, void *ctx);
+static cs_status_e cs_lite_begin(cs_store_t *store, cs_access_e access);
+static cs_status_e cs_lite_expect(cs_store_t *store,
+    const cs_expected_t *expected);
+static cs_status_e cs_lite_commit(cs_store_t *store);
+static void cs_lite_rollback(cs_store_t *store);
+static cs_status_e cs_lite_savepoint(cs_store_t *store);
+static cs_status_e cs_lite_release(cs_store_t *store);
+static cs_status_e cs_lite_undo(cs_store_t *store);
 
 
-cs_store_t *
-cs_store_create(const char *path, int patience_ms)
+const cs_store_ops_t  cs_store_sqlite = {
+    cs_lite_create,
+    cs_lite_destroy,
+    cs_lite_open,
+    cs_lite_close,
+    cs_lite_error,
+    cs_lite_collided,
+    cs_lite_check,
+    cs_lite_begin,
+    cs_lite_expect,
+    cs_lite_commit,
+    cs_lite_rollback,
+    cs_lite_savepoint,
+    cs_lite_release,
+    cs_lite_undo,
+    cs_lite_batch,
+    cs_lite_coupon,
+    cs_lite_doubts,
+    cs_lite_events,
+    cs_lite_operations,
+    cs_lite_coupon_save,
+    cs_lite_event_save,
+    cs_lite_operation_add,
+    cs_lite_rejected,
+    cs_lite_rejected_add,
+    cs_lite_rejected_drop
+};
+
+
+static cs_store_t *
+cs_lite_create(const cs_store_conf_t *conf, int patience_ms)
 {
-    cs_store_t  *store;
+    cs_lite_t  *lite;
 
-    store = cs_alloc(sizeof(cs_store_t));
-    store->path = cs_copy(path);
-    store->patience_ms = patience_ms;
+    lite = cs_alloc(sizeof(cs_lite_t));
+    lite->base.ops = &cs_store_sqlite;
+    lite->path = conf->address;
+    lite->patience_ms = patience_ms;
 
-    return store;
+    return &lite->base;
 }
 
 
-void
-cs_store_destroy(cs_store_t *store)
+static void
+cs_lite_destroy(cs_store_t *store)
 {
-    cs_store_close(store);
-    free(store->path);
+    cs_lite_close(store);
     free(store);
 }
 
 
-cs_status_e
-cs_store_open(cs_store_t *store, unsigned create)
+static cs_status_e
+cs_lite_open(cs_store_t *store, unsigned migrate)
 {
-    cs_status_e  status;
+    cs_lite_t    *lite = (cs_lite_t *) store;
+    cs_status_e   status;
 
-    if (store->db.handle) {
+    if (lite->db.handle) {
         return CS_OK;
     }
 
-    status = cs_sqlite_open(&store->db, store->path, create,
-                            store->patience_ms);
+    status = cs_sqlite_open(&lite->db, lite->path, migrate, lite->patience_ms);
     if (status != CS_OK) {
         return status;
     }
 
-    status = cs_store_tables(store);
+    status = cs_lite_tables(lite, migrate);
 
     if (status == CS_OK) {
-        status = cs_sqlite_prepare(&store->db, cs_store_sql, CS_SQL_COUNT);
+        status = cs_sqlite_prepare(&lite->db, cs_lite_sql, CS_LITE_COUNT);
     }
 
     if (status != CS_OK) {
-        cs_store_close(store);
+        cs_lite_close(store);
     }
 
     return status;
@@ -65,101 +114,181 @@ cs_store_open(cs_store_t *store, unsigned create)
 
 
 static cs_status_e
-cs_store_tables(cs_store_t *store)
+cs_lite_tables(cs_lite_t *lite, unsigned migrate)
 {
     int64_t       version;
     cs_status_e   status;
-    cs_sqlite_t  *db = &store->db;
+    cs_sqlite_t  *db = &lite->db;
 
     status = cs_sqlite_number(db, "PRAGMA user_version", &version);
 
-    if (status == CS_OK && version == 0) {
-
-        /* another process may have had the same idea in the meantime */
-
-        status = cs_store_begin(store, CS_WRITE);
-
-        if (status == CS_OK) {
-            status = cs_sqlite_number(db, "PRAGMA user_version", &version);
-        }
-
-        if (status == CS_OK && version == 0) {
-            status = cs_sqlite_script(db, cs_schema);
-            version = CS_SCHEMA_VERSION;
-        }
-
-        if (status == CS_OK) {
-            status = cs_store_commit(store);
-        }
+    if (status == CS_OK && version < CS_SCHEMA_VERSION && migrate) {
+        return cs_lite_migrate(lite);
     }
 
-    if (status == CS_OK && version != CS_SCHEMA_VERSION) {
-        (void) snprintf(db->error, sizeof(db->error), "%s: the tables are of "
-                        "version %lld, this program knows version %d",
-                        store->path, (long long) version, CS_SCHEMA_VERSION);
-        return CS_REFUSED;
+    return status == CS_OK
+           ? cs_store_version(version, db->error, sizeof(db->error)) : status;
+}
+
+
+static cs_status_e
+cs_lite_migrate(cs_lite_t *lite)
+{
+    char          pragma[64];
+    int64_t       version;
+    cs_status_e   status;
+    cs_sqlite_t  *db = &lite->db;
+
+    status = cs_lite_begin(&lite->base, CS_WRITE);
+
+    /* another process may have had the same idea in the meantime */
+
+    if (status == CS_OK) {
+        status = cs_sqlite_number(db, "PRAGMA user_version", &version);
+    }
+
+    while (status == CS_OK && version < CS_SCHEMA_VERSION) {
+        status = cs_sqlite_script(db, cs_schema_sqlite[version++]);
+    }
+
+    if (status == CS_OK) {
+        (void) snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+                        (int) version);
+        status = cs_sqlite_script(db, pragma);
+    }
+
+    if (status == CS_OK) {
+        status = cs_lite_commit(&lite->base);
     }
 
     return status;
 }
 
 
-void
-cs_store_close(cs_store_t *store)
+static void
+cs_lite_close(cs_store_t *store)
 {
-    cs_sqlite_close(&store->db);
+    cs_sqlite_close(&((cs_lite_t *) store)->db);
 }
 
 
-const char *
-cs_store_error(const cs_store_t *store)
+static const char *
+cs_lite_error(const cs_store_t *store)
 {
-    return store->db.error;
+    return ((const cs_lite_t *) store)->db.error;
 }
 
 
-cs_status_e
-cs_store_begin(cs_store_t *store, cs_access_e access)
+/* there is one writer at a time, and the others wait */
+
+static unsigned
+cs_lite_collided(const cs_store_t *store)
 {
-    return cs_sqlite_script(&store->db,
+    (void) store;
+
+    return 0;
+}
+
+
+static void
+cs_lite_check(cs_store_t *store, cs_fact_pt say, void *ctx)
+{
+    char         *copy, text[512];
+    cs_lite_t    *lite = (cs_lite_t *) store;
+    const char   *folder;
+    cs_status_e   status;
+
+    status = cs_lite_open(store, 0);
+
+    if (status == CS_OK) {
+        status = cs_lite_begin(store, CS_WRITE);
+    }
+
+    if (status == CS_OK) {
+        cs_lite_rollback(store);
+        say(ctx, CS_FACT_OK, "");
+        return;
+    }
+
+    if (status != CS_NONE || access(lite->path, F_OK) == 0) {
+        say(ctx, status == CS_NONE ? CS_FACT_NOTE : CS_FACT_WRONG,
+            lite->db.error);
+        return;
+    }
+
+    copy = cs_copy(lite->path);
+    folder = dirname(copy);
+
+    if (access(folder, W_OK | X_OK) == 0) {
+        say(ctx, CS_FACT_NOTE, "not there yet, the first run makes it");
+
+    } else {
+        (void) snprintf(text, sizeof(text), "not there, and cannot be made in "
+                        "%s: %s", folder, strerror(errno));
+        say(ctx, CS_FACT_WRONG, text);
+    }
+
+    free(copy);
+}
+
+
+static cs_status_e
+cs_lite_begin(cs_store_t *store, cs_access_e access)
+{
+    return cs_sqlite_script(&((cs_lite_t *) store)->db,
                             access == CS_WRITE ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
 
-cs_status_e
-cs_store_commit(cs_store_t *store)
+/* the file is near, and the writer is alone */
+
+static cs_status_e
+cs_lite_expect(cs_store_t *store, const cs_expected_t *expected)
 {
-    return cs_sqlite_script(&store->db, "COMMIT");
+    (void) store;
+    (void) expected;
+
+    return CS_OK;
 }
 
 
-void
-cs_store_rollback(cs_store_t *store)
+static cs_status_e
+cs_lite_commit(cs_store_t *store)
 {
+    return cs_sqlite_script(&((cs_lite_t *) store)->db, "COMMIT");
+}
+
+
+static void
+cs_lite_rollback(cs_store_t *store)
+{
+    sqlite3  *handle = ((cs_lite_t *) store)->db.handle;
+
     /* some errors have rolled back already; the reason must survive this */
 
-    if (!sqlite3_get_autocommit(store->db.handle)) {
-        (void) sqlite3_exec(store->db.handle, "ROLLBACK", NULL, NULL, NULL);
+    if (!sqlite3_get_autocommit(handle)) {
+        (void) sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
     }
 }
 
 
-cs_status_e
-cs_store_savepoint(cs_store_t *store)
+static cs_status_e
+cs_lite_savepoint(cs_store_t *store)
 {
-    return cs_sqlite_script(&store->db, "SAVEPOINT batch");
+    return cs_sqlite_script(&((cs_lite_t *) store)->db, "SAVEPOINT batch");
 }
 
 
-cs_status_e
-cs_store_release(cs_store_t *store)
+static cs_status_e
+cs_lite_release(cs_store_t *store)
 {
-    return cs_sqlite_script(&store->db, "RELEASE batch");
+    return cs_sqlite_script(&((cs_lite_t *) store)->db, "RELEASE batch");
 }
 
 
-cs_status_e
-cs_store_undo(cs_store_t *store)
+static cs_status_e
+cs_lite_undo(cs_store_t *store)
 {
-    return cs_sqlite_script(&store->db, "ROLLBACK TO batch; RELEASE batch");
+    return cs_sqlite_script(&((cs_lite_t *) store)->db,
+                            "ROLLBACK TO batch; RELEASE batch");
 }

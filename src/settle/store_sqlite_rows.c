@@ -107,7 +107,7 @@ static void cs_lite_coupon_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_event_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_operation_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_rejected_row(void *ctx, sqlite3_stmt *row);
-static unsigned cs_lite_state(cc_state_e *state, cc_str_t name);
+static cs_sqlite_t *cs_lite_db(cs_store_t *store);
 static cs_value_t cs_lite_amount(char *buf, cc_money_t amount);
 
 
@@ -276,14 +276,14 @@ static cs_status_e
 cs_lite_rows(cs_store_t *store, size_t statement, const cs_value_t *values,
     size_t n, cs_row_pt row, cs_call_t *call)
 {
-    cs_status_e  status;
+    cs_lite_t    *lite = (cs_lite_t *) store;
+    cs_status_e   status;
 
-    status = cs_sqlite_run(cs_lite_db(store), statement, values, n, row, call);
+    status = cs_sqlite_run(&lite->db, statement, values, n, row, call);
 
     if (status == CS_OK && call->broken) {
-        (void) snprintf(cs_lite_db(store)->error, sizeof(cs_lite_db(store)->error),
-                        "the ledger holds a state, kind or amount that this "
-                        "program does not know");
+        (void) snprintf(lite->db.error, sizeof(lite->db.error), "%s",
+                        CS_STORE_BROKEN);
         return CS_REFUSED;
     }
 
@@ -294,7 +294,6 @@ cs_lite_rows(cs_store_t *store, size_t statement, const cs_value_t *values,
 static void
 cs_lite_coupon_row(void *ctx, sqlite3_stmt *row)
 {
-    char          *doubt;
     cs_call_t     *call = ctx;
     cs_coupon_t    coupon;
 
@@ -302,28 +301,15 @@ cs_lite_coupon_row(void *ctx, sqlite3_stmt *row)
 
     coupon.code = cs_column(row, 0);
     coupon.status = sqlite3_column_int64(row, 1);
-    coupon.has_real_win = !cs_column_null(row, 2);
     coupon.settled.generation = (unsigned) sqlite3_column_int64(row, 4);
     coupon.confirmed_at = sqlite3_column_int64(row, 6);
-    coupon.settled.confirmed = coupon.confirmed_at != 0;
     coupon.version = sqlite3_column_int64(row, 7);
     coupon.raw = cs_column(row, 8);
-    coupon.settled.credited = !cs_column_null(row, 9);
 
-    doubt = (char *) sqlite3_column_text(row, 5);
-    coupon.settled.doubt = doubt;
+    coupon.settled.doubt = (const char *) sqlite3_column_text(row, 5);
 
-    if (!cs_lite_state(&coupon.settled.state, cs_column(row, 3))
-        || (coupon.has_real_win
-            && cc_money_parse(&coupon.real_win, cs_column(row, 2),
-                              CC_MONEY_STRING_DIGITS)
-               != 0)
-        || (coupon.settled.credited
-            && cc_money_parse(&coupon.settled.credit, cs_column(row, 9),
-                              CC_MONEY_STRING_DIGITS)
-               != 0)
-        || coupon.settled.credited
-           != (coupon.settled.state == CC_STATE_FINAL))
+    if (!cs_store_coupon_row(&coupon, cs_column(row, 3), cs_column(row, 2),
+                             cs_column(row, 9)))
     {
         call->broken = 1;
         return;
@@ -353,25 +339,18 @@ cs_lite_event_row(void *ctx, sqlite3_stmt *row)
 static void
 cs_lite_operation_row(void *ctx, sqlite3_stmt *row)
 {
-    cc_str_t         kind;
     cs_call_t       *call = ctx;
     cs_operation_t   operation;
 
     memset(&operation, 0, sizeof(cs_operation_t));
 
-    kind = cs_column(row, 1);
-
     operation.code = call->code;
     operation.operation.generation = (unsigned) sqlite3_column_int64(row, 0);
-    operation.operation.kind = cc_str_is(kind, "final_credit")
-                               ? CC_OPERATION_FINAL_CREDIT
-                               : CC_OPERATION_RECALCULATION_DEBIT;
     operation.created_at = sqlite3_column_int64(row, 3);
     operation.batch_id = cs_column(row, 4);
 
-    if (cc_money_parse(&operation.operation.amount, cs_column(row, 2),
-                       CC_MONEY_STRING_DIGITS)
-        != 0)
+    if (!cs_store_operation_row(&operation, cs_column(row, 1),
+                                cs_column(row, 2)))
     {
         call->broken = 1;
         return;
@@ -401,18 +380,10 @@ cs_lite_rejected_row(void *ctx, sqlite3_stmt *row)
 }
 
 
-static unsigned
-cs_lite_state(cc_state_e *state, cc_str_t name)
+static cs_sqlite_t *
+cs_lite_db(cs_store_t *store)
 {
-    for (*state = CC_STATE_ACTIVE; *state <= CC_STATE_RECALCULATING;
-         (*state)++)
-    {
-        if (cc_str_is(name, cc_state_name(*state))) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return &((cs_lite_t *) store)->db;
 }
 
 

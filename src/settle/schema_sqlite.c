@@ -9,7 +9,7 @@
 #include "schema.h"
 
 
-const char  cs_schema[] =
+const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION] = {
 
     "CREATE TABLE coupon_callback_batches ("
     "  batch_id               TEXT NOT NULL PRIMARY KEY,"
@@ -72,5 +72,4 @@ const char  cs_schema[] =
     "  received_at            INTEGER NOT NULL,"
     "  rejected_at            INTEGER NOT NULL"
     ") STRICT;"
-
-    "PRAGMA user_version = 1;";
+};
