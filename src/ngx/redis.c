@@ -61,6 +61,7 @@ ngx_http_coupon_redis_connect(ngx_http_coupon_redis_conn_t *conn)
     }
 
     conn->ac->data = conn;
+    ngx_http_coupon_redis_watch_replies(conn);
 
     if (conn->ac->err != 0) {
         ngx_http_coupon_redis_report(pool, NGX_HTTP_COUPON_ERROR_CONNECT,

@@ -196,5 +196,8 @@ void ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn,
 ngx_int_t ngx_http_coupon_redis_attach(ngx_http_coupon_redis_conn_t *conn,
     ngx_log_t *log);
 
+/* redis_stray.c: a reply too many shall end the connection, not the worker */
+void ngx_http_coupon_redis_watch_replies(ngx_http_coupon_redis_conn_t *conn);
+
 
 #endif /* NGX_HTTP_COUPON_REDIS_H */
