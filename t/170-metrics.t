@@ -1,0 +1,266 @@
+# The metrics: a text that Prometheus reads, and numbers that are right, over
+# all workers and over a reload.
+
+use strict;
+use warnings;
+
+use CouponTest;
+use Test::More;
+use Time::HiRes 'time';
+
+my $redis = start_redis();
+my $dead = free_port();
+my %options = (workers => 2, server => <<"END");
+    server_name first.example second.example;
+    coupon_callback_redis 127.0.0.1:$redis->{port} connections=3;
+    coupon_callback_secret s3cret;
+    location = /cb { coupon_callback sportapi; }
+    location = /idle { coupon_callback sportapi; }
+    location = "/a\\"b\\\\c" { coupon_callback sportapi; }
+    location = /dead {
+        coupon_callback sportapi;
+        coupon_callback_redis 127.0.0.1:$dead connections=2;
+    }
+    location = /metrics { coupon_callback_metrics; }
+    location = /limited {
+        coupon_callback_metrics;
+        deny all;
+    }
+END
+my $nginx = start_nginx(%options);
+my $number = 0;
+my $cb = '{server="first.example",location="/cb"';
+
+
+sub body
+{
+    my ($coupons) = @_;
+
+    return callback('b' . ++$number,
+                    map { { code => $_, status => 2 } } 1 .. $coupons // 1);
+}
+
+
+sub send_one
+{
+    my ($path, $body) = @_;
+
+    return post($nginx, $path, $body // body(), secret => 's3cret')->{status};
+}
+
+
+# The page as { sample => value }, once everything in it was checked.
+sub scrape
+{
+    my $answer = get($nginx, '/metrics');
+    my (%sample, %type, %help, $family);
+    my @wrong;
+
+    for my $line (split /\n/, $answer->{body}) {
+        if (my ($what, $of, $text) = $line =~ /^# (HELP|TYPE) (\w+) (.+)$/) {
+            my $known = $what eq 'HELP' ? \%help : \%type;
+            push @wrong, "twice: $line" if exists $known->{$of};
+            push @wrong, "no type: $line"
+                if $what eq 'TYPE' && $text !~ /^(?:counter|gauge|histogram)$/;
+            $known->{$of} = $text;
+            $family = $of;
+            next;
+        }
+
+        my ($name, $labels, $value) =
+            $line =~ /^(\w+)(\{(?:\w+="(?:[^"\\\n]|\\["\\n])*",?)+\})? (\S+)$/;
+        if (!defined $name) {
+            push @wrong, "no sample: $line";
+            next;
+        }
+
+        push @wrong, "no number: $line" if $value !~ /^\d+(?:\.\d+)?$/;
+        push @wrong, "out of its family: $line"
+            if ($name =~ s/_(?:bucket|sum|count)$//r) ne $family
+               && $name ne $family;
+        push @wrong, "no type or help: $line"
+            if !$type{$family} || !$help{$family};
+        push @wrong, "a counter is called total: $line"
+            if ($type{$family} // '') eq 'counter' && $name !~ /_total$/;
+        push @wrong, "twice: $line" if exists $sample{ $name . ($labels // '') };
+        $sample{ $name . ($labels // '') } = $value;
+    }
+
+    is_deeply \@wrong, [], 'the text is well-formed' or diag $answer->{body};
+    is_deeply [ histograms(%sample) ], [], 'the histograms are cumulative';
+    return %sample;
+}
+
+
+# What is wrong with the histograms.
+sub histograms
+{
+    my (%sample) = @_;
+    my (%buckets, @wrong);
+
+    for (keys %sample) {
+        next unless /^(\w+)_bucket(\{.*),le="([^"]+)"\}$/;
+        push @{ $buckets{"$1 $2"} }, [$3 eq '+Inf' ? 9**9**9 : $3, $sample{$_}];
+    }
+
+    for my $key (keys %buckets) {
+        my ($name, $labels) = split / /, $key, 2;
+        my @values = map { $_->[1] } sort { $a->[0] <=> $b->[0] }
+                     @{ $buckets{$key} };
+        push @wrong, "$key: @values"
+            if "@values" ne join ' ', sort { $a <=> $b } @values;
+        push @wrong, "$key: the count"
+            if $sample{"${name}_count$labels}"} != $values[-1];
+        push @wrong, "$key: no sum" unless defined $sample{"${name}_sum$labels}"};
+    }
+
+    push @wrong, 'no histogram' unless %buckets;
+    return @wrong;
+}
+
+
+sub result
+{
+    my ($sample, $result, $location) = @_;
+
+    return $sample->{'coupon_callback_requests_total{server="first.example",'
+                     . 'location="' . ($location // '/cb')
+                     . qq(",result="$result"})};
+}
+
+
+# --- the page itself
+
+my $answer = get($nginx, '/metrics');
+is $answer->{status}, 200, 'the page';
+is $answer->{headers}{'content-type'}, 'text/plain; version=0.0.4',
+   '... is of the type that Prometheus wants';
+is $answer->{headers}{'content-length'}, length $answer->{body},
+   '... and as long as it says';
+is get($nginx, '/limited')->{status}, 403, 'access rules apply';
+is post($nginx, '/metrics', 'x')->{status}, 405, 'it is not posted to';
+like post($nginx, '/metrics', '', method => 'HEAD')->{headers}{'content-length'},
+     qr/^\d+$/, 'HEAD';
+
+my %sample = scrape();
+for my $result (qw(accepted duplicate conflict unsigned malformed unavailable
+                   timeout overloaded))
+{
+    is result(\%sample, $result, $_), 0, "$result in $_ begins at 0"
+        for '/cb', '/idle', '/a\"b\\\\c';
+}
+
+
+# --- counted, whichever worker it was
+
+my @answers = post_all($nginx, map { ['/cb', body(2), secret => 's3cret'] }
+                               1 .. 40);
+is scalar(grep { $_->{status} == 200 } @answers), 40, '40 callbacks';
+my $body = body(1);
+is send_one('/cb', $body), 200, 'one more';
+is send_one('/cb', $body), 200, '... again';
+is send_one('/cb', $body =~ s/:2/:3/r), 200, '... and with another body';
+is post($nginx, '/cb', $body)->{status}, 401, '... and unsigned';
+is send_one('/cb', '{}'), 400, '... and malformed';
+is send_one('/dead'), 503, 'one that Redis does not get';
+is send_one('/a%22b%5Cc'), 200, 'a location with a strange name';
+is get($nginx, '/cb')->{status}, 405, 'no callback at all';
+
+%sample = scrape();
+my %expected = (accepted => 41, duplicate => 1, conflict => 1, unsigned => 1,
+                malformed => 1, unavailable => 0, timeout => 0, overloaded => 0);
+is result(\%sample, $_), $expected{$_}, "counted: $_" for sort keys %expected;
+is result(\%sample, 'unavailable', '/dead'), 1, 'counted: unavailable';
+is result(\%sample, 'accepted', '/a\"b\\\\c'), 1, 'labels are escaped';
+is result(\%sample, 'accepted', '/idle'), 0, 'others are others';
+
+is $sample{"coupon_callback_coupons_total$cb}"}, 81, 'coupons';
+my $bytes = 0;
+$bytes += length for (map { callback("b$_", { code => 1, status => 2 },
+                                     { code => 2, status => 2 }) } 1 .. 40),
+                     ($body) x 4, '{}';
+is $sample{"coupon_callback_body_bytes_total$cb}"}, $bytes, 'bytes of bodies';
+is $sample{"coupon_callback_request_seconds$cb}"} // 'none', 'none',
+   'no sample beside the histogram';
+cmp_ok $sample{'coupon_callback_redis_errors_total{kind="connect"}'}, '>', 0,
+       'errors of Redis';
+
+ok +(wait_for { my %now = scrape_quietly();
+                $now{coupon_callback_redis_connections_up} == 6 }),
+   'connections of both workers are up';
+is $sample{coupon_callback_redis_connections}, 10, '... of those configured';
+is $sample{coupon_callback_pending}, 0, '... and nothing waits';
+
+
+sub scrape_quietly
+{
+    return get($nginx, '/metrics')->{body} =~ /^(coupon_\S+) (\S+)$/mg;
+}
+
+
+# --- histograms
+
+my $page = get($nginx, '/metrics')->{body};
+my ($requests) = $page =~ /^coupon_callback_request_seconds_count\Q$cb\E\} (\d+)/m;
+my ($asked) = $page =~ /^coupon_callback_redis_seconds_count\Q$cb\E\} (\d+)/m;
+is $requests, 45, 'all callbacks are in the histogram of requests';
+is $asked, 44, '... and those that Redis was asked for in its own';
+
+$redis->pause;
+my $begin = time;
+my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
+                                   PeerPort => $nginx->{port});
+print {$socket} request_text('/cb', body(), secret => 's3cret');
+$socket->flush;
+ok +(wait_for { my %now = scrape_quietly(); $now{coupon_callback_pending} == 1 }),
+   'one waits';
+wait_for { time - $begin > 0.6 };
+$redis->resume;
+like scalar readline $socket, qr/ 200 /, '... and is answered';
+
+my ($sum) = get($nginx, '/metrics')->{body}
+    =~ /^coupon_callback_redis_seconds_sum\Q$cb\E\} (\S+)/m;
+cmp_ok $sum, '>=', 0.6, 'its time is in the sum';
+cmp_ok $sum, '<', time - $begin + 44, '... in seconds';
+
+
+# --- over a reload
+
+my %before = scrape();
+my @workers = $nginx->children;
+$nginx->reload(%options);
+ok +(wait_for { my @now = $nginx->children;
+                @now == 2 && !grep { my $pid = $_; grep { $_ == $pid } @now }
+                             @workers }), 'reloaded';
+my %after = scrape();
+my @lower = grep { /_total|_count|_bucket|_sum/
+                   && ($after{$_} // -1) < $before{$_} } keys %before;
+is_deeply \@lower, [], 'no counter has lost anything';
+
+is send_one('/cb'), 200, 'one more';
+my %later = scrape();
+is result(\%later, 'accepted'), result(\%after, 'accepted') + 1, '... counts on';
+ok +(wait_for { my %now = scrape_quietly();
+                $now{coupon_callback_redis_connections_up} == 6
+                && $now{coupon_callback_redis_connections} == 10 }),
+   'connections of workers that are gone do not count';
+
+$nginx->reload(%options, server => $options{server}
+               =~ s/location = .idle/location = \/new/r);
+ok +(wait_for { my $text = get($nginx, '/metrics')->{body};
+                $text =~ /location="\/new",result="accepted"\} 0/ }),
+   'a new location appears';
+is result({ scrape() }, 'accepted'), result(\%later, 'accepted'),
+   '... and the others keep what they had';
+
+
+# --- a worker that is killed leaves nothing behind in the gauges
+
+kill 'KILL', ($nginx->children)[0];
+ok +(wait_for { my %now = scrape_quietly();
+                $now{coupon_callback_redis_connections} == 10
+                && $now{coupon_callback_redis_connections_up} == 6 }),
+   'a worker killed: its place is taken';
+allow_log(qr/exited on signal 9/);
+
+done_testing;
