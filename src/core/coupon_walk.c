@@ -1,0 +1,413 @@
+/*
+ * The walk over coupons and their bets; see coupon_walk.h.
+ *
+ * Every function returns NULL or the sentence that says what is wrong; what is
+ * wrong with the JSON itself comes from the reader.  Members may come in any
+ * order, so that what depends on two of them is checked when their object is
+ * closed.
+ */
+
+#include <stdlib.h>
+
+#include "coupon_walk.h"
+
+
+const char  cc_coupons_stopped[] = "stopped by the reader's caller";
+
+
+typedef struct {
+    cc_coupon_t                 coupon;
+    unsigned                    code_seen;
+    unsigned                    status_seen;
+    unsigned                    win_seen;
+    unsigned char               code[CC_ID_MAX];
+} cc_coupon_walk_t;
+
+
+/* an array of objects, and who reads one of them from its brace on */
+typedef struct {
+    const char  *no_array;
+    const char  *no_object;
+    const char *(*walk)(cc_coupons_t *w, const cc_json_token_t *open);
+} cc_list_t;
+
+
+static const char *cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open,
+    const cc_list_t *list);
+static const char *cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *name);
+static const char *cc_walk_code(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *t);
+static const char *cc_walk_real_win(cc_coupon_walk_t *c,
+    const cc_json_token_t *t);
+static const char *cc_walk_event(cc_coupons_t *w,
+    const cc_json_token_t *open);
+static int cc_walk_names_bet(const cc_coupons_t *w,
+    const cc_json_token_t *name, const cc_json_token_t *before);
+static const char *cc_walk_uuid(const cc_coupons_t *w,
+    const cc_json_token_t *t, cc_str_t *uuid, unsigned char **heap);
+static cc_str_t cc_walk_raw(cc_coupons_t *w, const cc_json_token_t *open);
+
+
+static const cc_list_t  cc_coupons = {
+    "coupons is not an array",
+    "a coupon is not an object",
+    cc_coupon_walk
+};
+
+static const cc_list_t  cc_events = {
+    "events_data is not an array",
+    "a bet in events_data is not an object",
+    cc_walk_event
+};
+
+
+const char *
+cc_coupons_walk(cc_coupons_t *w, const cc_json_token_t *open)
+{
+    return cc_walk_list(w, open, &cc_coupons);
+}
+
+
+static const char *
+cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open, const cc_list_t *list)
+{
+    const char       *error;
+    cc_json_type_e    type;
+    cc_json_token_t   t;
+
+    if (open->type != CC_JSON_ARRAY) {
+        return list->no_array;
+    }
+
+    for ( ;; ) {
+        type = cc_json_next(w->json, &t);
+
+        if (type == CC_JSON_ARRAY_END) {
+            return NULL;
+        }
+
+        if (type == CC_JSON_ERROR) {
+            return cc_json_error(w->json);
+        }
+
+        if (type != CC_JSON_OBJECT) {
+            return list->no_object;
+        }
+
+        error = list->walk(w, &t);
+
+        if (error != NULL) {
+            return error;
+        }
+    }
+}
+
+
+const char *
+cc_coupon_walk(cc_coupons_t *w, const cc_json_token_t *open)
+{
+    const char        *error;
+    cc_json_token_t    name;
+    cc_coupon_walk_t   c;
+
+    if (w->length == w->max) {
+        return "more coupons than are allowed";
+    }
+
+    w->length++;
+
+    memset(&c.coupon, 0, sizeof(cc_coupon_t));
+    c.code_seen = 0;
+    c.status_seen = 0;
+    c.win_seen = 0;
+
+    while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
+
+        error = cc_walk_coupon_member(w, &c, &name);
+
+        if (error != NULL) {
+            return error;
+        }
+    }
+
+    if (name.type != CC_JSON_OBJECT_END) {
+        return cc_json_error(w->json);
+    }
+
+    if (!c.code_seen) {
+        return "a coupon has no coupon_code";
+    }
+
+    if (!c.status_seen) {
+        return "a coupon has no status";
+    }
+
+    if (w->sink != NULL) {
+        c.coupon.raw = cc_walk_raw(w, open);
+
+        if (w->sink->coupon(w->sink->ctx, &c.coupon) != 0) {
+            return cc_coupons_stopped;
+        }
+    }
+
+    return NULL;
+}
+
+
+static const char *
+cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *name)
+{
+    cc_json_type_e   type;
+    cc_json_token_t  value;
+
+    type = cc_json_next(w->json, &value);
+
+    if (type == CC_JSON_ERROR) {
+        return cc_json_error(w->json);
+    }
+
+    if (cc_json_is(name, "coupon_code")) {
+        return cc_walk_code(w, c, &value);
+    }
+
+    if (cc_json_is(name, "status")) {
+        c->status_seen = 1;
+
+        if (type != CC_JSON_NUMBER
+            || cc_money_whole(&c->coupon.status, value.raw) != 0)
+        {
+            return "a coupon's status is not a whole number";
+        }
+
+        return NULL;
+    }
+
+    if (cc_json_is(name, "real_win") || cc_json_is(name, "realWin")) {
+        return cc_walk_real_win(c, &value);
+    }
+
+    if (cc_json_is(name, "events_data")) {
+        return cc_walk_list(w, &value, &cc_events);
+    }
+
+    if (cc_json_skip(w->json, &value, NULL) != 0) {
+        return cc_json_error(w->json);
+    }
+
+    return NULL;
+}
+
+
+static const char *
+cc_walk_code(cc_coupons_t *w, cc_coupon_walk_t *c, const cc_json_token_t *t)
+{
+    cc_str_t  *code;
+
+    code = &c->coupon.coupon_code;
+    c->code_seen = 1;
+
+    /* a number has lost its leading zeros: nobody can tell which it is */
+
+    if (t->type != CC_JSON_STRING) {
+        return "a coupon_code is not a string";
+    }
+
+    if (cc_json_decode(t, code, c->code, sizeof(c->code)) != 0
+        || !cc_shaped(w->shape, w->pattern, *code))
+    {
+        return "a coupon_code has not the configured shape";
+    }
+
+    return NULL;
+}
+
+
+/* both spellings may stand in one coupon: then they say the same */
+static const char *
+cc_walk_real_win(cc_coupon_walk_t *c, const cc_json_token_t *t)
+{
+    int            rc;
+    unsigned       has;
+    cc_str_t       text;
+    cc_money_t     m;
+    unsigned char  buf[64];
+
+    has = 1;
+    rc = -1;
+    memset(&m, 0, sizeof(cc_money_t));
+
+    if (t->type == CC_JSON_NULL) {
+        has = 0;
+        rc = 0;
+
+    } else if (t->type == CC_JSON_NUMBER) {
+        rc = cc_money_parse(&m, t->raw, CC_MONEY_NUMBER_DIGITS);
+
+    } else if (t->type == CC_JSON_STRING
+               && cc_json_decode(t, &text, buf, sizeof(buf)) == 0)
+    {
+        rc = cc_money_parse(&m, text, CC_MONEY_STRING_DIGITS);
+    }
+
+    if (rc != 0) {
+        return "a real_win is not an exact decimal";
+    }
+
+    if (m.coefficient < 0) {
+        return "a real_win is negative";
+    }
+
+    if (c->win_seen
+        && (c->coupon.has_real_win != has
+            || cc_money_compare(c->coupon.real_win, m) != 0))
+    {
+        return "real_win and realWin of a coupon do not agree";
+    }
+
+    c->win_seen = 1;
+    c->coupon.has_real_win = has;
+    c->coupon.real_win = m;
+
+    return NULL;
+}
+
+
+static const char *
+cc_walk_event(cc_coupons_t *w, const cc_json_token_t *open)
+{
+    int               stop;
+    const char       *error;
+    cc_event_t        event;
+    unsigned char    *heap;
+    cc_json_type_e    type;
+    cc_json_token_t   name, value, id, uuid;
+
+    memset(&event, 0, sizeof(cc_event_t));
+    id.type = CC_JSON_ERROR;
+    uuid.type = CC_JSON_ERROR;
+
+    while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
+
+        type = cc_json_next(w->json, &value);
+
+        if (cc_walk_names_bet(w, &name, &id)) {
+            id = name;
+            uuid = value;
+
+        } else if (type == CC_JSON_NUMBER && cc_json_is(&name, "status")) {
+            event.has_status = (cc_money_whole(&event.status, value.raw) == 0);
+        }
+
+        if (type == CC_JSON_ERROR
+            || cc_json_skip(w->json, &value, NULL) != 0)
+        {
+            break;
+        }
+    }
+
+    if (name.type != CC_JSON_OBJECT_END) {
+        return cc_json_error(w->json);
+    }
+
+    heap = NULL;
+    error = cc_walk_uuid(w, &uuid, &event.uuid, w->sink ? &heap : NULL);
+
+    if (error != NULL || w->sink == NULL) {
+        return error;
+    }
+
+    event.raw = cc_walk_raw(w, open);
+    stop = w->sink->event(w->sink->ctx, &event);
+    free(heap);
+
+    return stop ? cc_coupons_stopped : NULL;
+}
+
+
+/* uuid, or, where the API speaks, id and only without it uuid */
+static int
+cc_walk_names_bet(const cc_coupons_t *w, const cc_json_token_t *name,
+    const cc_json_token_t *before)
+{
+    if (w->by_id && cc_json_is(name, "id")) {
+        return 1;
+    }
+
+    return before->type == CC_JSON_ERROR && cc_json_is(name, "uuid");
+}
+
+
+/* heap is NULL where nobody wants the text, only its shape */
+static const char *
+cc_walk_uuid(const cc_coupons_t *w, const cc_json_token_t *t, cc_str_t *uuid,
+    unsigned char **heap)
+{
+    size_t       i;
+    const char  *none;
+
+    none = w->by_id ? "a bet has no id that is a string or a whole number"
+                    : "a bet has no uuid that is a string or a whole number";
+
+    *uuid = t->raw;
+
+    if (t->type == CC_JSON_STRING) {
+
+        if (t->raw.len == 0) {
+            return w->by_id ? "a bet's id is empty" : "a bet's uuid is empty";
+        }
+
+        if (!t->escaped || heap == NULL) {
+            return NULL;
+        }
+
+        *heap = malloc(t->raw.len);
+
+        if (*heap == NULL
+            || cc_json_decode(t, uuid, *heap, t->raw.len) != 0)
+        {
+            free(*heap);
+            *heap = NULL;
+            return cc_json_no_memory;
+        }
+
+        return NULL;
+    }
+
+    if (t->type != CC_JSON_NUMBER) {
+        return none;
+    }
+
+    for (i = 0; i < t->raw.len; i++) {
+        if (t->raw.data[i] < '0' || t->raw.data[i] > '9') {
+            return none;
+        }
+    }
+
+    return NULL;
+}
+
+
+int
+cc_shaped(cc_shape_pt shape, void *pattern, cc_str_t text)
+{
+    if (text.len == 0 || text.len > CC_ID_MAX) {
+        return 0;
+    }
+
+    return shape == NULL || shape(pattern, text);
+}
+
+
+/* from the brace that opened the object to where the reader stands */
+static cc_str_t
+cc_walk_raw(cc_coupons_t *w, const cc_json_token_t *open)
+{
+    cc_str_t  raw;
+
+    raw.data = open->raw.data;
+    raw.len = cc_json_offset(w->json) - (size_t) (raw.data - w->text);
+
+    return raw;
+}
