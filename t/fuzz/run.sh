@@ -14,7 +14,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 shift || true
-targets=${*:-json envelope money signature message jws x5c jwks stores}
+targets=${*:-json envelope snapshot money signature message jws x5c jwks stores}
 out=build/fuzz
 failed=0
 
@@ -41,6 +41,13 @@ seeds() {
         | seed json values
     printf '%s' '{"batchId":"b","couponCount":1,"coupons":[{"status":2,
 "coupon_code":"1"}]}' | seed envelope small
+    printf '%s' '{"code":1,"body":{"query_type":"ids","coupons":[{"coupon_code":
+"0001","status":2,"real_win":1.5,"events_data":[{"id":98123,"status":2}]}]},
+"error_code":null,"error_message":null}' | seed snapshot list
+    printf '%s' '{"code":1,"body":{"coupon_code":"1","status":15}}' \
+        | seed snapshot one
+    printf '%s' '{"code":0,"error_code":471,"error_message":"Coupon not found"}' \
+        | seed snapshot failed
     printf '%s\n%s' 125.50 1e2 | seed money two
     printf '%s' -0.00000001 | seed money small
     printf '%s' 123456789012345678 | seed money large
@@ -100,7 +107,7 @@ for target in $targets; do
 
     dict=
     case $target in
-    json | envelope | jwks | stores) dict=-dict=t/fuzz/json.dict ;;
+    json | envelope | snapshot | jwks | stores) dict=-dict=t/fuzz/json.dict ;;
     esac
 
     if "$out/${target}_fuzz" $dict -max_total_time="$seconds" -max_len=4096 \
