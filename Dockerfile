@@ -43,8 +43,8 @@ COPY --from=build /packages /tmp/packages
 RUN apt-get update \
     && xargs apt-get install -y --no-install-recommends nginx </tmp/packages \
     && rm -rf /var/lib/apt/lists/* /tmp/packages \
-    && useradd --system --uid 999 --home-dir /var/lib/coupon-settle \
-           --create-home coupon \
+    && useradd --system --uid 999 --home-dir /var/lib/coupon-settle coupon \
+    && install -d -o coupon /var/lib/coupon-settle \
     && chown -R coupon /var/lib/nginx
 
 COPY --from=build /out/ /
