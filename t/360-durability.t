@@ -1,0 +1,194 @@
+#!/usr/bin/perl
+
+# A 200 means: it is on Redis' disk.  strace sits between Redis and the kernel
+# and sees in which order it writes, syncs and answers; it also makes the disk
+# slow, and breaks it.  And Redis is killed in the moment a 200 has come.
+
+use strict;
+use warnings;
+
+use lib 't/lib';
+use CouponTest;
+use Test::More;
+use Time::HiRes 'time';
+
+my $secret = 'durability';
+my $inbox = '{coupons}:inbox';
+my $number = 0;
+
+my $redis = start_redis();
+my $nginx = start_nginx(server => <<"END");
+        coupon_callback_redis 127.0.0.1:$redis->{port} connections=2;
+        coupon_callback_secret $secret;
+        location = /cb {
+            coupon_callback sportapi;
+        }
+        location = /enqueued {
+            coupon_callback sportapi;
+            coupon_callback_redis 127.0.0.1:$redis->{port} connections=2;
+            coupon_callback_ack enqueued;
+        }
+END
+
+
+sub batch
+{
+    my $id = 'batch-' . ++$number;
+
+    return ($id, callback($id, { code => "c$number", status => 2,
+                                 real_win => 1 }));
+}
+
+
+# One new batch: its id and the answer.
+sub deliver
+{
+    my ($path) = @_;
+    my ($id, $body) = batch();
+
+    return ($id, post($nginx, $path // '/cb', $body, secret => $secret));
+}
+
+
+sub taken
+{
+    my ($path) = @_;
+
+    return (deliver($path))[1]{status} == 200;
+}
+
+
+# --- strace
+
+# Attaches to Redis' main thread.  What it saw is in {out} after stop(); undef if
+# that is not permitted here.
+sub trace
+{
+    my (@options) = @_;
+    my $out = workdir() . '/trace.' . ++$number;
+    my $trace = CouponProcess->new(name => 'strace', dir => workdir(),
+        log => "$out.log", out => $out, command => ['strace', '-o', $out, '-yy',
+        '-s', 1_000_000, '-e', 'trace=write,writev,fdatasync,fsync', @options,
+        '-p', $redis->pid]);
+
+    $trace->start;
+    wait_for { !$trace->alive || $trace->log_text =~ /attached/ };
+    return $trace->alive ? $trace : undef;
+}
+
+
+sub traced
+{
+    my ($trace) = @_;
+
+    $trace->stop;
+    return split /\n/, read_file($trace->{out});
+}
+
+
+# How many batches Redis said to have stored, and how many of those before they
+# were in the file and the file on disk.
+sub judge
+{
+    my ($written, $synced, $answered, $early) = (0, 0, 0, 0);
+
+    for (@_) {
+        if (/^writev?\(\d+<[^>]*\.aof>/) {
+            $written += () = /XADD\\r\\n/g;
+        } elsif (/^fdatasync\(\d+<[^>]*\.aof>\)\s+= 0/) {
+            $synced = $written;
+        } elsif (/^writev?\(\d+<TCP/ && (my $n = () = /\+STORED\\r\\n/g)) {
+            $answered += $n;
+            $early += $answered - $synced if $answered > $synced;
+        }
+    }
+
+    return ($answered, $early);
+}
+
+
+ok +(wait_for { taken() }), 'ready';
+
+SKIP: {
+    my $trace = eval { trace() }
+        or skip 'strace is not here, or may not attach to a process', 1;
+
+    my @answers = map { (deliver())[1] } 1 .. 20;
+    push @answers, post_all($nginx, map { ['/cb', (batch())[1],
+                                           secret => $secret] } 1 .. 32);
+    is(scalar(grep { $_->{status} == 200 } @answers), 52, 'one by one, and many');
+
+    my ($answered, $early) = judge(traced($trace));
+    is($answered, 52, '... Redis has answered them under the eyes of strace');
+    is($early, 0, '... each after the fdatasync of what it was told');
+
+    # the same eyes see it when it is not so
+    $redis->cmd('CONFIG', 'SET', 'appendfsync', 'everysec');
+    $trace = trace();
+    ok(taken('/enqueued'), 'everysec, and an acknowledgement for "enqueued"')
+        for 1 .. 5;
+    ($answered, $early) = judge(traced($trace));
+    is($answered, 5, '... answered');
+    cmp_ok($early, '>', 0, '... before the fdatasync: strace can tell');
+    $redis->cmd('CONFIG', 'SET', 'appendfsync', 'always');
+    ok +(wait_for { taken() }), 'always again';
+
+    # and what a setting does, as long as a child of Redis is saving something
+    $redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'yes');
+    $redis->cmd('CONFIG', 'SET', 'rdb-key-save-delay', 100_000);
+    $redis->cmd('BGSAVE');
+    $trace = trace();
+    ok(taken('/enqueued'), 'no-appendfsync-on-rewrite') for 1 .. 5;
+    ($answered, $early) = judge(traced($trace));
+    is($answered, 5, '... answered');
+    cmp_ok($early, '>', 0, '... before the fdatasync, in spite of "always"');
+    $redis->cmd('CONFIG', 'SET', 'rdb-key-save-delay', 0);
+    $redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'no');
+
+    # a slow disk
+    $trace = trace('-e', 'inject=fdatasync:delay_enter=300000');
+    my ($id, $answer) = deliver();
+    is($answer->{status}, 200, 'fdatasync takes 0.3 s');
+    cmp_ok($answer->{time}, '>=', 0.3, '... and so does the answer');
+    traced($trace);
+
+    # a broken disk: Redis gives up, and nobody says that it is stored
+    $trace = trace('-e', 'inject=fdatasync:error=EIO');
+    ($id, $answer) = deliver();
+    is($answer->{status}, 503, 'fdatasync fails: 503');
+    ok(wait_for { !$redis->alive }, '... Redis has ended');
+    $trace->stop;
+    $redis->restart;
+    ok +(wait_for { taken() }), 'Redis is back';
+}
+
+
+# --- a setting that takes the fsync away while a child is saving
+
+$redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'yes');
+ok +(wait_for { !taken() }), 'no-appendfsync-on-rewrite is no durability: 503';
+like(read_file($nginx->{error_log}),
+     qr/durability is not proven: [^\n]*\bset "no-appendfsync-on-rewrite no"/,
+     '... and the error log says what to set');
+ok(taken('/enqueued'), '... to be enqueued is still possible');
+$redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'no');
+ok +(wait_for { taken() }), '... until it is set';
+
+
+# --- killed in the moment of the 200
+
+my @missing;
+
+for (1 .. 25) {
+    my ($id, $answer);
+    wait_for { ($id, $answer) = deliver(); $answer->{status} == 200 }
+        or die "not taken: $answer->{body}";
+    $redis->kill9;
+    $redis->restart;
+    push @missing, $id
+        unless grep { $_->{id} eq $id } $redis->entries($inbox);
+}
+
+is_deeply(\@missing, [], 'killed right after a 200, 25 times: nothing is missing');
+
+done_testing;
