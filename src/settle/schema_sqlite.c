@@ -72,4 +72,16 @@ const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION] = {
     "  received_at            INTEGER NOT NULL,"
     "  rejected_at            INTEGER NOT NULL"
     ") STRICT;"
+
+    /* what the poller has to remember, see poll.h */
+
+    "CREATE TABLE poll_marks ("
+    "  name                   TEXT NOT NULL PRIMARY KEY,"
+    "  value                  INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE INDEX coupons_waiting ON coupons (coupon_code, version)"
+    "  WHERE (doubt IS NOT NULL OR state = 'recalculating'"
+    "         OR (state = 'final' AND settlement_generation > 0"
+    "             AND confirmed_at IS NULL));"
 };

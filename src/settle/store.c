@@ -291,3 +291,40 @@ cs_store_rejected_drop(cs_store_t *store, int64_t id)
 {
     return store->ops->rejected_drop(store, id);
 }
+
+
+cs_status_e
+cs_store_mark(cs_store_t *store, const char *name, int64_t *value)
+{
+    return store->ops->mark(store, name, value);
+}
+
+
+cs_status_e
+cs_store_mark_set(cs_store_t *store, const char *name, int64_t value)
+{
+    return store->ops->mark_set(store, name, value);
+}
+
+
+cs_status_e
+cs_store_waiting(cs_store_t *store, cs_version_pt call, void *ctx)
+{
+    return store->ops->waiting(store, call, ctx);
+}
+
+
+cs_status_e
+cs_store_unconfirmed(cs_store_t *store, cc_str_t after, int64_t since,
+    unsigned limit, cs_version_pt call, void *ctx)
+{
+    return store->ops->unconfirmed(store, after, since, limit, call, ctx);
+}
+
+
+cs_status_e
+cs_store_paid(cs_store_t *store, cc_str_t after, int64_t since, unsigned limit,
+    cs_version_pt call, void *ctx)
+{
+    return store->ops->paid(store, after, since, limit, call, ctx);
+}

@@ -160,6 +160,7 @@ typedef void (*cs_coupon_pt)(void *ctx, const cs_coupon_t *coupon);
 typedef void (*cs_event_pt)(void *ctx, const cc_event_t *event);
 typedef void (*cs_operation_pt)(void *ctx, const cs_operation_t *operation);
 typedef void (*cs_rejected_pt)(void *ctx, const cs_rejected_t *rejected);
+typedef void (*cs_version_pt)(void *ctx, cc_str_t code, int64_t version);
 
 /* CS_NONE where there is nothing to call back for */
 CC_MUST_USE cs_status_e cs_store_coupon(cs_store_t *store, cc_str_t code,
@@ -177,6 +178,34 @@ CC_MUST_USE cs_status_e cs_store_event_save(cs_store_t *store, cc_str_t code,
     const cc_event_t *event);
 CC_MUST_USE cs_status_e cs_store_operation_add(cs_store_t *store,
     const cs_operation_t *operation);
+
+
+/*
+ * What the poller remembers: a number under a name, 0 where there is none.  Set
+ * in the transaction of the coupons it speaks of.
+ */
+CC_MUST_USE cs_status_e cs_store_mark(cs_store_t *store, const char *name,
+    int64_t *value);
+CC_MUST_USE cs_status_e cs_store_mark_set(cs_store_t *store, const char *name,
+    int64_t value);
+
+/*
+ * Coupons to ask the API about, in the byte order of their codes; CS_NONE where
+ * there are none.
+ *
+ * waiting       in doubt, in recalculation, or final in a generation from 1 on
+ *               and not confirmed
+ * unconfirmed   without a confirmed final, in doubt, or confirmed since `since`
+ * paid          with an operation since `since`
+ *
+ * The last two give up to `limit` of those whose code comes behind `after`.
+ */
+CC_MUST_USE cs_status_e cs_store_waiting(cs_store_t *store,
+    cs_version_pt call, void *ctx);
+CC_MUST_USE cs_status_e cs_store_unconfirmed(cs_store_t *store, cc_str_t after,
+    int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+CC_MUST_USE cs_status_e cs_store_paid(cs_store_t *store, cc_str_t after,
+    int64_t since, unsigned limit, cs_version_pt call, void *ctx);
 
 
 /* id 0: all of them */

@@ -49,6 +49,15 @@ struct cs_store_ops_s {
     cs_status_e (*rejected_add)(cs_store_t *store,
         const cs_rejected_t *rejected);
     cs_status_e (*rejected_drop)(cs_store_t *store, int64_t id);
+
+    cs_status_e (*mark)(cs_store_t *store, const char *name, int64_t *value);
+    cs_status_e (*mark_set)(cs_store_t *store, const char *name,
+        int64_t value);
+    cs_status_e (*waiting)(cs_store_t *store, cs_version_pt call, void *ctx);
+    cs_status_e (*unconfirmed)(cs_store_t *store, cc_str_t after,
+        int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+    cs_status_e (*paid)(cs_store_t *store, cc_str_t after, int64_t since,
+        unsigned limit, cs_version_pt call, void *ctx);
 };
 
 struct cs_store_s {

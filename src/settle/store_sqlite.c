@@ -58,7 +58,12 @@ const cs_store_ops_t  cs_store_sqlite = {
     cs_lite_operation_add,
     cs_lite_rejected,
     cs_lite_rejected_add,
-    cs_lite_rejected_drop
+    cs_lite_rejected_drop,
+    cs_lite_mark,
+    cs_lite_mark_set,
+    cs_lite_waiting,
+    cs_lite_unconfirmed,
+    cs_lite_paid
 };
 
 

@@ -31,6 +31,11 @@ enum {
     CS_LITE_REJECTED_LIST,
     CS_LITE_REJECTED_ADD,
     CS_LITE_REJECTED_DROP,
+    CS_LITE_MARK,
+    CS_LITE_MARK_SET,
+    CS_LITE_WAITING,
+    CS_LITE_UNCONFIRMED,
+    CS_LITE_PAID,
     CS_LITE_COUNT
 };
 
@@ -57,6 +62,14 @@ cs_status_e cs_lite_rejected(cs_store_t *store, int64_t id,
 cs_status_e cs_lite_rejected_add(cs_store_t *store,
     const cs_rejected_t *rejected);
 cs_status_e cs_lite_rejected_drop(cs_store_t *store, int64_t id);
+cs_status_e cs_lite_mark(cs_store_t *store, const char *name, int64_t *value);
+cs_status_e cs_lite_mark_set(cs_store_t *store, const char *name,
+    int64_t value);
+cs_status_e cs_lite_waiting(cs_store_t *store, cs_version_pt call, void *ctx);
+cs_status_e cs_lite_unconfirmed(cs_store_t *store, cc_str_t after,
+    int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+cs_status_e cs_lite_paid(cs_store_t *store, cc_str_t after, int64_t since,
+    unsigned limit, cs_version_pt call, void *ctx);
 
 
 #endif /* CS_STORE_SQLITE_H */

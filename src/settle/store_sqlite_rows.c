@@ -86,7 +86,34 @@ const char *const  cs_lite_sql[CS_LITE_COUNT] = {
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 
     [CS_LITE_REJECTED_DROP] =
-        "DELETE FROM rejected WHERE id = ?1"
+        "DELETE FROM rejected WHERE id = ?1",
+
+    [CS_LITE_MARK] =
+        "SELECT value FROM poll_marks WHERE name = ?1",
+
+    [CS_LITE_MARK_SET] =
+        "INSERT INTO poll_marks (name, value) VALUES (?1, ?2)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+
+    /* in the words of the index coupons_waiting */
+
+    [CS_LITE_WAITING] =
+        "SELECT coupon_code, version FROM coupons WHERE (doubt IS NOT NULL"
+        " OR state = 'recalculating' OR (state = 'final'"
+        " AND settlement_generation > 0 AND confirmed_at IS NULL))"
+        " ORDER BY coupon_code",
+
+    [CS_LITE_UNCONFIRMED] =
+        "SELECT coupon_code, version FROM coupons WHERE coupon_code > ?1"
+        " AND (confirmed_at IS NULL OR confirmed_at >= ?2"
+        " OR doubt IS NOT NULL) ORDER BY coupon_code LIMIT ?3",
+
+    [CS_LITE_PAID] =
+        "SELECT c.coupon_code, c.version FROM coupons c"
+        " WHERE c.coupon_code > ?1 AND EXISTS"
+        " (SELECT 1 FROM coupon_operations o"
+        " WHERE o.coupon_code = c.coupon_code AND o.created_at >= ?2)"
+        " ORDER BY c.coupon_code LIMIT ?3"
 };
 
 /* a callback of store.h, on its way through a callback of sqlite.h */
@@ -95,6 +122,7 @@ typedef struct {
     cs_event_pt       event;
     cs_operation_pt   operation;
     cs_rejected_pt    rejected;
+    cs_version_pt     version;
     cc_str_t          code;
     void             *ctx;
     unsigned          broken;         /* a row holds what we never wrote */
@@ -107,6 +135,8 @@ static void cs_lite_coupon_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_event_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_operation_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_rejected_row(void *ctx, sqlite3_stmt *row);
+static void cs_lite_mark_row(void *ctx, sqlite3_stmt *row);
+static void cs_lite_version_row(void *ctx, sqlite3_stmt *row);
 static cs_sqlite_t *cs_lite_db(cs_store_t *store);
 static cs_value_t cs_lite_amount(char *buf, cc_money_t amount);
 
@@ -269,6 +299,82 @@ cs_lite_rejected_drop(cs_store_t *store, int64_t id)
 {
     return cs_sqlite_run(cs_lite_db(store), CS_LITE_REJECTED_DROP,
                          cs_values(cs_int(id)), NULL, NULL);
+}
+
+
+cs_status_e
+cs_lite_mark(cs_store_t *store, const char *name, int64_t *value)
+{
+    cs_status_e  status;
+
+    *value = 0;
+
+    status = cs_sqlite_run(cs_lite_db(store), CS_LITE_MARK,
+                           cs_values(cs_string(cs_str_of(name))),
+                           cs_lite_mark_row, value);
+
+    return status == CS_NONE ? CS_OK : status;
+}
+
+
+static void
+cs_lite_mark_row(void *ctx, sqlite3_stmt *row)
+{
+    *(int64_t *) ctx = sqlite3_column_int64(row, 0);
+}
+
+
+cs_status_e
+cs_lite_mark_set(cs_store_t *store, const char *name, int64_t value)
+{
+    return cs_sqlite_run(cs_lite_db(store), CS_LITE_MARK_SET,
+                         cs_values(cs_string(cs_str_of(name)), cs_int(value)),
+                         NULL, NULL);
+}
+
+
+cs_status_e
+cs_lite_waiting(cs_store_t *store, cs_version_pt version, void *ctx)
+{
+    cs_call_t  call = { .version = version, .ctx = ctx };
+
+    return cs_lite_rows(store, CS_LITE_WAITING, NULL, 0, cs_lite_version_row,
+                        &call);
+}
+
+
+cs_status_e
+cs_lite_unconfirmed(cs_store_t *store, cc_str_t after, int64_t since,
+    unsigned limit, cs_version_pt version, void *ctx)
+{
+    cs_call_t  call = { .version = version, .ctx = ctx };
+
+    return cs_lite_rows(store, CS_LITE_UNCONFIRMED,
+                        cs_values(cs_string(after), cs_int(since),
+                                  cs_int(limit)),
+                        cs_lite_version_row, &call);
+}
+
+
+cs_status_e
+cs_lite_paid(cs_store_t *store, cc_str_t after, int64_t since, unsigned limit,
+    cs_version_pt version, void *ctx)
+{
+    cs_call_t  call = { .version = version, .ctx = ctx };
+
+    return cs_lite_rows(store, CS_LITE_PAID,
+                        cs_values(cs_string(after), cs_int(since),
+                                  cs_int(limit)),
+                        cs_lite_version_row, &call);
+}
+
+
+static void
+cs_lite_version_row(void *ctx, sqlite3_stmt *row)
+{
+    cs_call_t  *call = ctx;
+
+    call->version(call->ctx, cs_column(row, 0), sqlite3_column_int64(row, 1));
 }
 
 
