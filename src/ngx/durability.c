@@ -9,7 +9,9 @@
  *
  * So the settings are read, at connect and every few seconds, and what cannot
  * be read is not believed.  A policy that may evict any key could evict the
- * inbox, too.
+ * inbox, too.  With no-appendfsync-on-rewrite Redis replies without fdatasync as
+ * long as a child of it is saving, whatever appendfsync says; a WAITAOF just
+ * waits that long.
  */
 
 #include "redis.h"
@@ -18,6 +20,7 @@
 static const char  *ngx_http_coupon_settings[] = {
     "appendonly",
     "appendfsync",
+    "no-appendfsync-on-rewrite",
     "maxmemory-policy"
 };
 
@@ -149,6 +152,9 @@ ngx_http_coupon_durability_setting(ngx_http_coupon_settings_t *settings,
         settings->always = (ngx_strcmp(value, "always") == 0);
         settings->everysec = (ngx_strcmp(value, "everysec") == 0);
 
+    } else if (ngx_strcmp(name, "no-appendfsync-on-rewrite") == 0) {
+        settings->skips = (ngx_strcmp(value, "no") != 0);
+
     } else if (ngx_strcmp(name, "maxmemory-policy") == 0) {
         settings->evicts = (ngx_strncmp(value, "allkeys-", 8) == 0);
 
@@ -256,6 +262,11 @@ ngx_http_coupon_durability_judge(ngx_http_coupon_settings_t *settings,
                     "WAITAOF, or one that answers before the disk does; set "
                     "\"appendfsync always\" in redis.conf, use Redis 8, or "
                     "set \"coupon_callback_ack enqueued\"";
+
+    } else if (settings->always && settings->skips) {
+        *unproven = "no-appendfsync-on-rewrite leaves the fsync out at times; "
+                    "set \"no-appendfsync-on-rewrite no\" in redis.conf, or "
+                    "\"coupon_callback_ack enqueued\"";
 
     } else if (settings->evicts) {
         *unproven = "its maxmemory-policy may evict the inbox; set "

@@ -63,6 +63,7 @@ typedef struct {
     unsigned                        always:1;
     unsigned                        everysec:1;
     unsigned                        honest:1;   /* its WAITAOF, see README */
+    unsigned                        skips:1;    /* fsyncs, while it saves */
     unsigned                        evicts:1;   /* allkeys-*: could evict it */
     unsigned                        unreadable:1;
 } ngx_http_coupon_settings_t;

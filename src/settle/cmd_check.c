@@ -124,10 +124,11 @@ cs_check_version(cs_check_t *check)
 static void
 cs_check_durability(cs_check_t *check)
 {
-    char  *aof, *fsync;
+    char  *aof, *fsync, *skips;
 
     aof = cs_check_setting(check, "appendonly");
     fsync = cs_check_setting(check, "appendfsync");
+    skips = cs_check_setting(check, "no-appendfsync-on-rewrite");
 
     if (aof && strcmp(aof, "yes") != 0) {
         cs_check_say(check, cs_wrong, "Redis: appendonly is %s, a crash loses "
@@ -137,12 +138,18 @@ cs_check_durability(cs_check_t *check)
         cs_check_say(check, cs_note, "Redis: appendfsync is %s, nginx answers "
                      "503 unless coupon_callback_ack is enqueued", fsync);
 
+    } else if (skips && strcmp(skips, "no") != 0) {
+        cs_check_say(check, cs_note, "Redis: no-appendfsync-on-rewrite is %s, "
+                     "nginx answers 503 unless coupon_callback_ack is enqueued",
+                     skips);
+
     } else if (aof && fsync) {
         cs_check_say(check, cs_ok, "Redis: appendonly yes, appendfsync always");
     }
 
     free(aof);
     free(fsync);
+    free(skips);
 }
 
 

@@ -32,7 +32,7 @@ our @ISA = ('CouponProcess');
 
 my %config = (
     appendonly => 'yes', appendfsync => 'always',
-    'maxmemory-policy' => 'noeviction',
+    'maxmemory-policy' => 'noeviction', 'no-appendfsync-on-rewrite' => 'no',
 );
 my $info = "# Server\r\nredis_version:7.0.15\r\n";
 my $count = 0;
