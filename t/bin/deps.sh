@@ -51,6 +51,7 @@ libwww-perl             for Test::Nginx
 libhttp-message-perl    for Test::Nginx
 libipc-run-perl         for Test::Nginx
 libfilter-perl          for Test::Nginx
+strace              sees when Redis syncs
 END
     ;;
     lint) cat <<'END'
