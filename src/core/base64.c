@@ -37,7 +37,7 @@ static const unsigned char  cc_base64_table[256] = {
 #undef B
 
 
-static int cc_base64_tail(const unsigned char *p, size_t n, unsigned form,
+static int cc_base64_tail(const unsigned char *p, size_t n, unsigned mask,
     unsigned char *out);
 
 

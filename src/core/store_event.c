@@ -409,6 +409,9 @@ cc_store_copy(char *to, size_t size, cc_str_t text)
 
     len = text.len < size ? text.len : size - 1;
 
-    memcpy(to, text.data, len);
+    if (len != 0) {
+        memcpy(to, text.data, len);
+    }
+
     to[len] = '\0';
 }

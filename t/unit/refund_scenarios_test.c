@@ -515,7 +515,9 @@ check_parked(void)
                && event.event.has_price && event.event.price_milli == 49990
                && strcmp(event.currency, "USD") == 0, "%s is all of it", id);
 
-        } else if (strcmp(id, "ok-test") == 0 || strcmp(id, "ok-summary") == 0) {
+        } else if (strcmp(id, "ok-test") == 0
+                   || strcmp(id, "ok-summary") == 0)
+        {
             ok(cc_apple_event(&event, json, body) == NULL
                && !event.event.has_fraction
                && event.event.access == CC_ACCESS_UNKNOWN

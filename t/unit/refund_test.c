@@ -164,7 +164,7 @@ play(const cc_refund_event_t *events, cc_refund_state_t *state)
 }
 
 
-/* random events, shuffled and repeated: one end, and the effects add up to it */
+/* random events, shuffled and repeated: one end, and the effects lead to it */
 static void
 test_orders(void)
 {
