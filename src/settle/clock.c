@@ -3,6 +3,7 @@
  */
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -13,7 +14,7 @@ static void cs_stop_signals(sigset_t *set);
 static int64_t cs_clock(clockid_t id);
 
 
-static int  cs_stop_asked;
+static atomic_int  cs_stop_asked;
 
 
 int64_t
@@ -85,9 +86,18 @@ cs_stop_wait(int64_t ms)
 
     cs_stop_signals(&set);
 
-    cs_stop_asked = sigtimedwait(&set, NULL, &ts) > 0;
+    if (sigtimedwait(&set, NULL, &ts) > 0) {
+        cs_stop_asked = 1;
+    }
 
     return cs_stop_asked;
+}
+
+
+void
+cs_stop_ask(void)
+{
+    cs_stop_asked = 1;
 }
 
 

@@ -23,13 +23,18 @@ void cs_time_format(char *buf, int64_t ms);
 
 /*
  * Makes SIGTERM and SIGINT a request instead of an end.  They stay blocked, so
- * that no system call is torn; cs_stop_wait() is where they are noticed.
+ * that no system call is torn; cs_stop_wait() is where they are noticed.  To be
+ * called before the first thread is made.
  */
 void cs_stop_init(void);
 
+/* as if the process had been asked to stop */
+void cs_stop_ask(void);
+
 /*
  * Waits ms milliseconds (0: only looks).  Returns 1 at once, and ever after, if
- * the process was asked to stop; else 0.
+ * the process was asked to stop; else 0.  Of several threads that wait one is
+ * told at once, the others when their time is over.
  */
 int cs_stop_wait(int64_t ms);
 

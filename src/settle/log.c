@@ -17,8 +17,8 @@ static int cs_log_plain(cc_str_t text);
 static void cs_log_flush(void);
 
 
-static cs_buffer_t  cs_log_buffer;
-static unsigned     cs_log_held;
+static _Thread_local cs_buffer_t  cs_log_buffer;
+static _Thread_local unsigned     cs_log_held;
 
 
 void
@@ -104,6 +104,13 @@ cs_log_discard(void)
 {
     cs_log_held = 0;
     cs_log_buffer.len = 0;
+}
+
+
+void
+cs_log_free(void)
+{
+    cs_buffer_free(&cs_log_buffer);
 }
 
 

@@ -7,6 +7,8 @@
  * Values are quoted and escaped where they need it.  Never give it a secret, a
  * token or a body.
  *
+ * Each thread has a log of its own; only whole lines meet.
+ *
  * What is said inside a database transaction is true only once that has been
  * committed.  So the worker holds the log, takes back what a failed batch said,
  * and lets go of the rest with the commit.
@@ -47,6 +49,9 @@ void cs_log_write(cs_log_level_e level, const cs_field_t *fields, size_t n);
 void cs_log_hold(void);
 void cs_log_release(void);
 void cs_log_discard(void);
+
+/* what a thread does before it ends */
+void cs_log_free(void);
 
 /* a place in what is held, and taking back all that came behind it */
 size_t cs_log_mark(void);

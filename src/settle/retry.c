@@ -13,19 +13,22 @@
 int64_t
 cs_retry_failed(cs_retry_t *retry, const char *reason)
 {
+    int64_t   cap;
     uint32_t  random;
+
+    cap = retry->cap ? retry->cap : CS_RETRY_CAP;
 
     if (retry->pause == 0) {
         retry->pause = CS_RETRY_FIRST;
         retry->since = cs_monotonic();
         retry->reason[0] = '\0';
 
-    } else if (retry->pause < CS_RETRY_CAP) {
+    } else if (retry->pause < cap) {
         retry->pause *= 2;
     }
 
-    if (retry->pause > CS_RETRY_CAP) {
-        retry->pause = CS_RETRY_CAP;
+    if (retry->pause > cap) {
+        retry->pause = cap;
     }
 
     /* the reason is cut to its room first, or a long one always differs */

@@ -19,6 +19,7 @@
 
 typedef struct {
     const char  *what;            /* "redis", "store"; the caller sets it */
+    int64_t      cap;             /* longest pause; 0: CS_RETRY_CAP */
     int64_t      pause;           /* 0: it is there */
     int64_t      since;           /* monotonic time at which it went away */
     char         reason[256];

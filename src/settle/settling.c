@@ -10,6 +10,8 @@
 
 
 static void cs_settle_loaded(void *ctx, const cs_coupon_t *coupon);
+static cs_trust_e cs_settle_rules(cs_settling_t *s, const cc_coupon_t *seen,
+    cc_settlement_t *out);
 static cs_status_e cs_settle_save(cs_settling_t *s, const cc_coupon_t *seen,
     const cc_settlement_t *out);
 static void cs_settle_log_operation(cs_settling_t *s,
@@ -22,7 +24,6 @@ cs_status_e
 cs_settle_coupon(cs_settling_t *s, const cc_coupon_t *seen)
 {
     cs_status_e       status;
-    cc_snapshot_t     snapshot;
     cc_settlement_t   out;
 
     memset(&s->stored, 0, sizeof(cs_coupon_t));
@@ -32,12 +33,9 @@ cs_settle_coupon(cs_settling_t *s, const cc_coupon_t *seen)
         return status;
     }
 
-    snapshot.seen = cs_settle_seen(s->conf, seen->status);
-    snapshot.has_real_win = seen->has_real_win;
-    snapshot.real_win = seen->real_win;
-    snapshot.authoritative = s->authoritative;
-
-    cc_settle(&out, &s->stored.settled, &snapshot);
+    if (cs_settle_rules(s, seen, &out) == CS_TRUST_NONE) {
+        return CS_OK;
+    }
 
     status = cs_settle_save(s, seen, &out);
 
@@ -50,6 +48,47 @@ cs_settle_coupon(cs_settling_t *s, const cc_coupon_t *seen)
     }
 
     return status;
+}
+
+
+/* what becomes of s->stored; for CS_TRUST_NONE there is no answer in *out */
+
+static cs_trust_e
+cs_settle_rules(cs_settling_t *s, const cc_coupon_t *seen, cc_settlement_t *out)
+{
+    cs_trust_e      trust;
+    const char     *doubt;
+    cc_snapshot_t   snapshot;
+
+    doubt = NULL;
+    trust = s->authoritative ? CS_TRUST_KNOWN : CS_TRUST_PUSHED;
+
+    if (s->judge) {
+        trust = s->judge(s->judge_ctx, &s->stored, seen, &doubt);
+    }
+
+    if (trust == CS_TRUST_HELD) {
+        memset(out, 0, sizeof(cc_settlement_t));
+
+        out->next = s->stored.settled;
+        out->next.doubt = doubt;
+        out->adopt = out->next.state != CC_STATE_FINAL;
+
+        if (out->next.state == CC_STATE_NONE) {
+            out->next.state = CC_STATE_ACTIVE;
+        }
+
+        return trust;
+    }
+
+    snapshot.seen = cs_settle_seen(s->conf, seen->status);
+    snapshot.has_real_win = seen->has_real_win;
+    snapshot.real_win = seen->real_win;
+    snapshot.authoritative = trust == CS_TRUST_KNOWN;
+
+    cc_settle(out, &s->stored.settled, &snapshot);
+
+    return trust;
 }
 
 

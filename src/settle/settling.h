@@ -11,12 +11,26 @@
 #include "store.h"
 
 
+/* how much a snapshot is worth for the coupon as it is stored */
+typedef enum {
+    CS_TRUST_PUSHED = 0,         /* a callback: may be late, early, repeated */
+    CS_TRUST_KNOWN,              /* authoritative */
+    CS_TRUST_HELD,               /* not to be settled: a doubt is set */
+    CS_TRUST_NONE                /* the coupon stays as it is */
+} cs_trust_e;
+
+/* for CS_TRUST_HELD *doubt is set to a constant sentence */
+typedef cs_trust_e (*cs_judge_pt)(void *ctx, const cs_coupon_t *stored,
+    const cc_coupon_t *seen, const char **doubt);
+
 typedef struct {
     /* set by the owner */
     cs_store_t        *store;
     const cs_conf_t   *conf;
     cc_str_t           origin;         /* batch id, or "resolve:MS" */
     unsigned           authoritative;
+    cs_judge_pt        judge;          /* NULL: authoritative says it */
+    void              *judge_ctx;
     unsigned           known_only;     /* an unknown coupon is CS_NONE */
     cs_bets_t          bets;           /* of the coupon that comes next */
 
