@@ -51,7 +51,8 @@ SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
-SETTLE_LIBS   := -lhiredis -linih -lsqlite3 $(CORE_LIBS)
+SETTLE_LIBS   := -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
+SETTLE_CFLAGS  = -I$(shell pg_config --includedir)
 
 Q             := $(if $(V),,@)
 say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
@@ -94,7 +95,8 @@ $(OUT)/obj/src/providers/%.o: src/providers/%.c
 $(OUT)/obj/src/settle/%.o: src/settle/%.c
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/core -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/core \
+	    $(SETTLE_CFLAGS) -c -o $@ $<
 
 $(OUT)/obj/t/unit/%.o: t/unit/%.c
 	@mkdir -p $(@D)

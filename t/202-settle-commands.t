@@ -160,9 +160,9 @@ refused($base =~ s/\[store/password_file = \/nowhere\n[store/r,
 refused($base =~ s/127/:x\@127/r =~ s/\[store/password_file = $secret\n[store/r,
         qr/: \[redis\] password_file: the url has a password already/,
         'two passwords');
-refused($base =~ s/sqlite:x.db/postgresql:\/\/x/r,
-        qr/:4: \[store\] url: this version does not have PostgreSQL.*/,
-        'PostgreSQL');
+refused($base =~ s/sqlite:x.db/postgresql:\/\/x:y:z\/?no=1/r,
+        qr/:4: \[store\] url: is no URL that libpq understands/,
+        'a URL of PostgreSQL that is none');
 refused($base =~ s/sqlite:x.db/x.db/r, qr/:4: \[store\] url: must be sqlite.*/,
         'a store without scheme');
 refused($base =~ s/x.db//r, qr/:4: \[store\] url: the path .*/,

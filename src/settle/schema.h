@@ -11,6 +11,7 @@
 #define CS_SCHEMA_VERSION  1
 
 extern const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION];
+extern const char *const  cs_schema_postgres[CS_SCHEMA_VERSION];
 
 
 #endif /* CS_SCHEMA_H */

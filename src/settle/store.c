@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "buffer.h"
+#include "pg.h"
 #include "schema.h"
 #include "store_ops.h"
 
@@ -16,14 +17,20 @@ cs_store_url(cs_store_conf_t *conf, const char *url)
 {
     memset(conf, 0, sizeof(cs_store_conf_t));
 
-    if (strncmp(url, "postgresql:", 11) == 0
-        || strncmp(url, "postgres:", 9) == 0)
-    {
-        return "this version does not have PostgreSQL, only sqlite:PATH";
+    if (strncmp(url, "postgresql://", 13) == 0) {
+
+        if (!cs_pg_url(&conf->name, url)) {
+            return "is no URL that libpq understands";
+        }
+
+        conf->ops = &cs_store_postgres;
+        conf->address = cs_copy(url);
+
+        return NULL;
     }
 
     if (strncmp(url, "sqlite:", 7) != 0) {
-        return "must be sqlite:PATH";
+        return "must be sqlite:PATH or postgresql://user@host/database";
     }
 
     if (url[7] == '\0' || url[7] == ':') {

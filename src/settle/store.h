@@ -13,7 +13,8 @@
  * cs_store_close() may follow.
  *
  * There is one for SQLite and one for PostgreSQL (store_ops.h); which it is,
- * the URL says.
+ * the URL says.  What a transaction saves is found by cs_store_batch() and
+ * cs_store_coupon() at once, by the others maybe only after the commit.
  */
 
 #ifndef CS_STORE_H
@@ -79,9 +80,9 @@ typedef struct {
 
 
 /*
- * Reads sqlite:PATH.  Returns NULL or a constant sentence that says what is
- * wrong.  cs_store_conf_free() frees the strings, and has to be called after a
- * failure too.
+ * Reads sqlite:PATH or a URL of libpq, postgresql://….  Returns NULL or a
+ * constant sentence that says what is wrong.  cs_store_conf_free() frees the
+ * strings, and has to be called after a failure too.
  */
 const char *cs_store_url(cs_store_conf_t *conf, const char *url);
 void cs_store_conf_free(cs_store_conf_t *conf);

@@ -65,6 +65,7 @@ struct cs_store_s {
 };
 
 extern const cs_store_ops_t  cs_store_sqlite;
+extern const cs_store_ops_t  cs_store_postgres;
 
 
 /*

@@ -29,6 +29,7 @@ libcjson-dev        JSON trees
 libxxhash-dev       digests of bodies
 libinih-dev         INI files (coupon-settle)
 libsqlite3-dev      SQLite (coupon-settle)
+libpq-dev           PostgreSQL (coupon-settle)
 END
     ;;
     run) cat <<'END'
@@ -42,6 +43,7 @@ END
     ;;
     test) cat <<'END'
 perl                runs the tests
+postgresql          private servers of the tests; its own stays down
 libtest-base-perl       for Test::Nginx
 libtest-longstring-perl for Test::Nginx
 liblist-moreutils-perl  for Test::Nginx

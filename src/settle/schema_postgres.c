@@ -1,0 +1,85 @@
+/*
+ * The tables in PostgreSQL; see schema.h, and the README, "Tables".
+ *
+ * Times are Unix milliseconds, as in SQLite.  Amounts are numeric without a
+ * precision: exact, and with the digits after the point that were sent.  Keys
+ * are compared byte by byte, in every locale.
+ */
+
+#include "schema.h"
+
+
+const char *const  cs_schema_postgres[CS_SCHEMA_VERSION] = {
+
+    "CREATE TABLE coupon_callback_batches ("
+    "  batch_id               text COLLATE \"C\" PRIMARY KEY,"
+    "  received_at            bigint NOT NULL,"
+    "  coupon_count           bigint NOT NULL,"
+    "  digest                 text NOT NULL"
+    ");"
+
+    "CREATE TABLE coupons ("
+    "  coupon_code            text COLLATE \"C\" PRIMARY KEY,"
+    "  status                 bigint NOT NULL,"
+    "  real_win               numeric,"
+    "  state                  text NOT NULL"
+    "    CHECK (state IN ('active', 'final', 'recalculating')),"
+    "  settlement_generation  bigint NOT NULL,"
+    "  doubt                  text,"
+    "  confirmed_at           bigint,"
+    "  version                bigint NOT NULL,"
+    "  raw                    jsonb NOT NULL"
+    ");"
+
+    "CREATE INDEX coupons_in_doubt ON coupons (coupon_code)"
+    "  WHERE doubt IS NOT NULL;"
+
+    "CREATE TABLE coupon_events ("
+    "  coupon_code            text COLLATE \"C\" NOT NULL REFERENCES coupons,"
+    "  uuid                   text COLLATE \"C\" NOT NULL,"
+    "  status                 bigint,"
+    "  raw                    jsonb NOT NULL,"
+    "  PRIMARY KEY (coupon_code, uuid)"
+    ");"
+
+    /* the key, CODE:GENERATION:KIND, keeps a coupon from being paid twice;
+       batch_id names a batch or, by hand, "resolve:MS": no foreign key */
+
+    "CREATE TABLE coupon_operations ("
+    "  operation_key          text COLLATE \"C\" PRIMARY KEY,"
+    "  coupon_code            text COLLATE \"C\" NOT NULL REFERENCES coupons,"
+    "  settlement_generation  bigint NOT NULL,"
+    "  kind                   text NOT NULL"
+    "    CHECK (kind IN ('final_credit', 'recalculation_debit')),"
+    "  amount                 numeric NOT NULL,"
+    "  created_at             bigint NOT NULL,"
+    "  batch_id               text NOT NULL,"
+    "  CHECK (operation_key"
+    "         = coupon_code || ':' || settlement_generation || ':' || kind)"
+    ");"
+
+    "CREATE INDEX coupon_operations_by_coupon"
+    "  ON coupon_operations (coupon_code, settlement_generation);"
+
+    "CREATE TABLE rejected ("
+    "  id                     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    "  source                 text NOT NULL,"
+    "  batch_id               text,"
+    "  reason                 text NOT NULL,"
+    "  body                   bytea NOT NULL,"
+    "  received_at            bigint NOT NULL,"
+    "  rejected_at            bigint NOT NULL"
+    ");"
+
+    /* what the poller has to remember, see poll.h */
+
+    "CREATE TABLE poll_marks ("
+    "  name                   text COLLATE \"C\" PRIMARY KEY,"
+    "  value                  bigint NOT NULL"
+    ");"
+
+    "CREATE INDEX coupons_waiting ON coupons (coupon_code, version)"
+    "  WHERE (doubt IS NOT NULL OR state = 'recalculating'"
+    "         OR (state = 'final' AND settlement_generation > 0"
+    "             AND confirmed_at IS NULL));"
+};

@@ -1,0 +1,529 @@
+/*
+ * The ledger in PostgreSQL: the connection, its tables, its transactions, and
+ * what an error of the server means for the data; see store.h.
+ *
+ * Writing is optimistic where nothing can be locked: what is not there yet is
+ * inserted plainly, and if another consumer was quicker, the unique key says
+ * so, and all of the transaction is done again.  The same key is what tells
+ * after a connection was lost in COMMIT: the next try finds the batch, or waits
+ * until it is known what became of it.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "schema.h"
+#include "store_postgres.h"
+
+
+static cs_store_t *cs_post_create(const cs_store_conf_t *conf,
+    int patience_ms);
+static void cs_post_destroy(cs_store_t *store);
+static cs_status_e cs_post_open(cs_store_t *store, unsigned migrate);
+static cs_status_e cs_post_connect(cs_post_t *post);
+static cs_status_e cs_post_tables(cs_post_t *post, unsigned migrate);
+static cs_status_e cs_post_version(cs_post_t *post, int64_t *version);
+static cs_status_e cs_post_migrate(cs_post_t *post, int64_t *version);
+static void cs_post_close(cs_store_t *store);
+static const char *cs_post_error(const cs_store_t *store);
+static unsigned cs_post_collided(const cs_store_t *store);
+static void cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx);
+static unsigned cs_post_check_server(cs_post_t *post, cs_fact_pt say,
+    void *ctx);
+static cs_status_e cs_post_begin(cs_store_t *store, cs_access_e access);
+static cs_status_e cs_post_commit(cs_store_t *store);
+static void cs_post_committed(void *ctx, const PGresult *result);
+static void cs_post_rollback(cs_store_t *store);
+static cs_status_e cs_post_savepoint(cs_store_t *store);
+static cs_status_e cs_post_release(cs_store_t *store);
+static cs_status_e cs_post_undo(cs_store_t *store);
+static cs_status_e cs_post_verdict(cs_post_t *post);
+static unsigned cs_post_ours(const char *table);
+
+
+const cs_store_ops_t  cs_store_postgres = {
+    cs_post_create,
+    cs_post_destroy,
+    cs_post_open,
+    cs_post_close,
+    cs_post_error,
+    cs_post_collided,
+    cs_post_check,
+    cs_post_begin,
+    cs_post_expect,
+    cs_post_commit,
+    cs_post_rollback,
+    cs_post_savepoint,
+    cs_post_release,
+    cs_post_undo,
+    cs_post_batch,
+    cs_post_coupon,
+    cs_post_doubts,
+    cs_post_events,
+    cs_post_operations,
+    cs_post_coupon_save,
+    cs_post_event_save,
+    cs_post_operation_add,
+    cs_post_rejected,
+    cs_post_rejected_add,
+    cs_post_rejected_drop,
+    cs_post_mark,
+    cs_post_mark_set,
+    cs_post_waiting,
+    cs_post_unconfirmed,
+    cs_post_paid
+};
+
+
+static cs_store_t *
+cs_post_create(const cs_store_conf_t *conf, int patience_ms)
+{
+    cs_post_t  *post;
+
+    post = cs_alloc(sizeof(cs_post_t));
+    post->base.ops = &cs_store_postgres;
+    post->url = conf->address;
+    post->patience_ms = patience_ms;
+
+    return &post->base;
+}
+
+
+static void
+cs_post_destroy(cs_store_t *store)
+{
+    cs_post_close(store);
+    free(store);
+}
+
+
+static cs_status_e
+cs_post_open(cs_store_t *store, unsigned migrate)
+{
+    cs_post_t    *post = (cs_post_t *) store;
+    cs_status_e   status;
+
+    if (post->db.conn) {
+        return CS_OK;
+    }
+
+    status = cs_post_connect(post);
+
+    if (status == CS_OK) {
+        status = cs_post_tables(post, migrate);
+    }
+
+    if (status == CS_OK) {
+        status = cs_pg_prepare(&post->db, cs_post_sql, CS_POST_COUNT);
+    }
+
+    if (status != CS_OK) {
+        cs_post_close(store);
+    }
+
+    return status;
+}
+
+
+static cs_status_e
+cs_post_connect(cs_post_t *post)
+{
+    char         sql[512];
+    cs_status_e  status;
+
+    status = cs_pg_open(&post->db, post->url);
+    if (status != CS_OK) {
+        return status;
+    }
+
+    /*
+     * What was answered must be on disk, whatever the database's default is.
+     * A plan made for empty tables must not outlive them.  A consumer that was
+     * stopped in the middle must not hold its locks for ever.
+     */
+
+    (void) snprintf(sql, sizeof(sql),
+        "SET lock_timeout = %d; SET plan_cache_mode = force_custom_plan;"
+        "SET idle_in_transaction_session_timeout = '60s';"
+        "SELECT set_config('synchronous_commit', 'on', false)"
+        " WHERE current_setting('synchronous_commit') = 'off'",
+        post->patience_ms);
+
+    return cs_pg_script(&post->db, sql, NULL);
+}
+
+
+static cs_status_e
+cs_post_tables(cs_post_t *post, unsigned migrate)
+{
+    int64_t      version;
+    cs_status_e  status;
+
+    status = cs_post_version(post, &version);
+
+    if (status == CS_OK && version < CS_SCHEMA_VERSION && migrate) {
+        status = cs_post_migrate(post, &version);
+    }
+
+    return status == CS_OK
+           ? cs_store_version(version, post->db.error, sizeof(post->db.error))
+           : status;
+}
+
+
+static cs_status_e
+cs_post_version(cs_post_t *post, int64_t *version)
+{
+    int64_t      there;
+    cs_status_e  status;
+
+    *version = 0;
+    there = 0;
+
+    status = cs_pg_script(&post->db, "SELECT (to_regclass("
+                          "'coupon_schema_version') IS NOT NULL)::int",
+                          &there);
+
+    if (status == CS_OK && there) {
+        status = cs_pg_script(&post->db,
+                              "SELECT version FROM coupon_schema_version",
+                              version);
+    }
+
+    return status;
+}
+
+
+static cs_status_e
+cs_post_migrate(cs_post_t *post, int64_t *version)
+{
+    char         sql[128];
+    cs_pg_t     *db = &post->db;
+    cs_status_e  status;
+
+    /* another process may have had the same idea in the meantime */
+
+    status = cs_pg_script(db, "BEGIN; SELECT pg_advisory_xact_lock("
+                          "hashtextextended('coupon-settle migrate', 0));"
+                          "CREATE TABLE IF NOT EXISTS coupon_schema_version"
+                          " (version bigint NOT NULL)", NULL);
+
+    if (status == CS_OK) {
+        status = cs_post_version(post, version);
+    }
+
+    while (status == CS_OK && *version < CS_SCHEMA_VERSION) {
+        status = cs_pg_script(db, cs_schema_postgres[(*version)++], NULL);
+    }
+
+    if (status == CS_OK) {
+        (void) snprintf(sql, sizeof(sql), "DELETE FROM coupon_schema_version;"
+                        "INSERT INTO coupon_schema_version VALUES (%lld);"
+                        "COMMIT", (long long) *version);
+        status = cs_pg_script(db, sql, NULL);
+    }
+
+    return status;
+}
+
+
+static void
+cs_post_close(cs_store_t *store)
+{
+    cs_post_t  *post = (cs_post_t *) store;
+
+    cs_pg_close(&post->db);
+    cs_work_clear(&post->work);
+
+    post->writing = 0;
+}
+
+
+static const char *
+cs_post_error(const cs_store_t *store)
+{
+    return ((const cs_post_t *) store)->db.error;
+}
+
+
+static unsigned
+cs_post_collided(const cs_store_t *store)
+{
+    return ((const cs_post_t *) store)->collided;
+}
+
+
+static void
+cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx)
+{
+    int64_t       may;
+    cs_post_t    *post = (cs_post_t *) store;
+    cs_status_e   status;
+
+    status = cs_post_connect(post);
+
+    if (status == CS_OK && !cs_post_check_server(post, say, ctx)) {
+        return;
+    }
+
+    if (status == CS_OK) {
+        status = cs_post_tables(post, 0);
+    }
+
+    may = 0;
+
+    if (status == CS_OK) {
+        status = cs_pg_script(&post->db,
+            "SELECT bool_and(has_table_privilege(t, 'SELECT')"
+            " AND has_table_privilege(t, 'INSERT'))::int FROM unnest(ARRAY["
+            "'coupon_callback_batches', 'coupons', 'coupon_events',"
+            " 'coupon_operations', 'rejected', 'poll_marks']) AS t", &may);
+
+        if (status == CS_OK) {
+            say(ctx, may ? CS_FACT_OK : CS_FACT_WRONG,
+                may ? "" : "this role may not read and write the tables");
+            return;
+        }
+
+    } else if (status == CS_NONE
+               && cs_pg_script(&post->db, "SELECT has_schema_privilege("
+                               "current_schema(), 'CREATE')::int", &may)
+                  == CS_OK)
+    {
+        say(ctx, may ? CS_FACT_NOTE : CS_FACT_WRONG,
+            may ? "no tables yet, the first run makes them"
+                : "no tables yet, and this role may not make them: give it a "
+                  "schema of its own and name that in the search_path");
+        return;
+    }
+
+    say(ctx, CS_FACT_WRONG, post->db.error);
+}
+
+
+/* 0 if it cannot be used, and that was said */
+
+static unsigned
+cs_post_check_server(cs_post_t *post, cs_fact_pt say, void *ctx)
+{
+    int64_t  version, utf8, fsync;
+
+    version = utf8 = fsync = 0;
+
+    if (cs_pg_script(&post->db, "SELECT current_setting('server_version_num')",
+                     &version) != CS_OK
+        || cs_pg_script(&post->db, "SELECT (current_setting('server_encoding')"
+                        " = 'UTF8')::int", &utf8) != CS_OK
+        || cs_pg_script(&post->db, "SELECT current_setting('fsync')::bool::int",
+                        &fsync) != CS_OK)
+    {
+        say(ctx, CS_FACT_WRONG, post->db.error);
+        return 0;
+    }
+
+    if (version < 120000) {
+        say(ctx, CS_FACT_WRONG, "PostgreSQL 12 is the oldest that will do");
+        return 0;
+    }
+
+    if (!utf8) {
+        say(ctx, CS_FACT_NOTE, "the database's encoding is not UTF8: what it "
+            "cannot hold is rejected");
+    }
+
+    if (!fsync) {
+        say(ctx, CS_FACT_WRONG, "fsync is off: a crash loses what was "
+            "acknowledged");
+    }
+
+    return 1;
+}
+
+
+static cs_status_e
+cs_post_begin(cs_store_t *store, cs_access_e access)
+{
+    cs_post_t  *post = (cs_post_t *) store;
+
+    post->writing = access == CS_WRITE;
+
+    /* it goes with the first statement, and fails with it */
+
+    cs_pg_send(&post->db, post->writing ? CS_POST_WRITE : CS_POST_READ, NULL, 0,
+               NULL, NULL);
+
+    return CS_OK;
+}
+
+
+static cs_status_e
+cs_post_commit(cs_store_t *store)
+{
+    char          why[sizeof(((cs_pg_t *) NULL)->error)];
+    unsigned      committed;
+    cs_post_t    *post = (cs_post_t *) store;
+    cs_status_e   status;
+
+    committed = 0;
+
+    cs_post_flush(post);
+    cs_pg_send(&post->db, CS_POST_COMMIT, NULL, 0, cs_post_committed,
+               &committed);
+
+    status = cs_post_wait(post);
+
+    if (status == CS_OK && committed) {
+        cs_work_clear(&post->work);
+        post->writing = 0;
+        return CS_OK;
+    }
+
+    if (status == CS_OK) {
+        (void) snprintf(post->db.error, sizeof(post->db.error),
+                        "the server has rolled back");
+        return CS_AGAIN;
+    }
+
+    if (post->db.conn == NULL) {
+        memcpy(why, post->db.error, sizeof(why));
+
+        (void) snprintf(post->db.error, sizeof(post->db.error),
+                        "lost in COMMIT, to be looked up: %.250s", why);
+    }
+
+    return status;
+}
+
+
+/* COMMIT of a transaction that cannot be answers ROLLBACK, and is no error */
+
+static void
+cs_post_committed(void *ctx, const PGresult *result)
+{
+    unsigned  *committed = ctx;
+
+    *committed = strcmp(PQcmdStatus((PGresult *) result), "COMMIT") == 0;
+}
+
+
+static void
+cs_post_rollback(cs_store_t *store)
+{
+    char        why[sizeof(((cs_pg_t *) NULL)->error)];
+    cs_post_t  *post = (cs_post_t *) store;
+
+    /* the reason must survive this */
+
+    memcpy(why, post->db.error, sizeof(why));
+
+    if (cs_pg_busy(&post->db)) {
+        cs_pg_send(&post->db, CS_POST_ROLLBACK, NULL, 0, NULL, NULL);
+        if (cs_pg_wait(&post->db) != CS_OK) {
+            cs_pg_close(&post->db);
+        }
+    }
+
+    memcpy(post->db.error, why, sizeof(why));
+
+    cs_work_clear(&post->work);
+    post->writing = 0;
+}
+
+
+/* what is not written yet is undone in memory */
+
+static cs_status_e
+cs_post_savepoint(cs_store_t *store)
+{
+    cs_work_savepoint(&((cs_post_t *) store)->work);
+
+    return CS_OK;
+}
+
+
+static cs_status_e
+cs_post_release(cs_store_t *store)
+{
+    (void) store;
+
+    return CS_OK;
+}
+
+
+static cs_status_e
+cs_post_undo(cs_store_t *store)
+{
+    cs_work_undo(&((cs_post_t *) store)->work);
+
+    return CS_OK;
+}
+
+
+cs_status_e
+cs_post_wait(cs_post_t *post)
+{
+    cs_status_e  status;
+
+    post->collided = 0;
+
+    status = cs_pg_wait(&post->db);
+
+    return status == CS_OK ? CS_OK : cs_post_verdict(post);
+}
+
+
+/*
+ * Whether it is the data that failed, or the world.  What somebody else has
+ * hung on our operations (a trigger that moves a balance) may refuse today and
+ * agree tomorrow: there only what our own table says is final.
+ */
+
+static cs_status_e
+cs_post_verdict(cs_post_t *post)
+{
+    const cs_pg_failed_t  *failed = &post->db.failed;
+
+    if (strcmp(failed->constraint, "coupons_pkey") == 0
+        || strcmp(failed->constraint, "coupon_callback_batches_pkey") == 0
+        || strncmp(failed->sqlstate, "40", 2) == 0     /* deadlock, … */
+        || strcmp(failed->sqlstate, "55P03") == 0)     /* lock_timeout */
+    {
+        post->collided = 1;
+        return CS_AGAIN;
+    }
+
+    /* integrity constraint */
+
+    if (strncmp(failed->sqlstate, "23", 2) == 0) {
+        return cs_post_ours(failed->table) ? CS_REFUSED : CS_AGAIN;
+    }
+
+    /* data exception; program limit, such as a row of an index */
+
+    if (strncmp(failed->sqlstate, "22", 2) == 0
+        || strncmp(failed->sqlstate, "54", 2) == 0)
+    {
+        return failed->statement == CS_POST_OPERATION_ADD ? CS_AGAIN
+                                                          : CS_REFUSED;
+    }
+
+    return CS_AGAIN;
+}
+
+
+static unsigned
+cs_post_ours(const char *table)
+{
+    size_t              i;
+    static const char  *tables[] = { "coupons", "coupon_callback_batches",
+                                     "coupon_events", "coupon_operations",
+                                     "rejected", "poll_marks" };
+
+    for (i = 0; i < sizeof(tables) / sizeof(char *); i++) {
+        if (strcmp(table, tables[i]) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * What the files of the PostgreSQL store share: the connection and its
+ * transactions (store_postgres.c), reading and fetching (store_postgres_rows.c),
+ * saving (store_postgres_save.c), and the statements (store_postgres_sql.c).
+ */
+
+#ifndef CS_STORE_POSTGRES_H
+#define CS_STORE_POSTGRES_H
+
+#include "pg.h"
+#include "store_ops.h"
+#include "work.h"
+
+
+typedef struct {
+    cs_store_t    base;
+    cs_pg_t       db;
+    cs_work_t     work;
+    const char   *url;
+    int           patience_ms;
+    unsigned      writing;        /* in a CS_WRITE transaction */
+    unsigned      collided;
+} cs_post_t;
+
+enum {
+    CS_POST_READ = 0,
+    CS_POST_WRITE,
+    CS_POST_COMMIT,
+    CS_POST_ROLLBACK,
+    CS_POST_BATCHES,
+    CS_POST_LOCK,
+    CS_POST_FETCH,
+    CS_POST_COUPON,
+    CS_POST_DOUBTS,
+    CS_POST_EVENTS,
+    CS_POST_OPERATIONS,
+    CS_POST_REJECTED,
+    CS_POST_REJECTED_LIST,
+    CS_POST_REJECTED_DROP,
+    CS_POST_BATCH_ADD,
+    CS_POST_COUPON_ADD,
+    CS_POST_COUPON_SAVE,
+    CS_POST_EVENT_SAVE,
+    CS_POST_OPERATION_ADD,
+    CS_POST_REJECTED_ADD,
+    CS_POST_MARK,
+    CS_POST_MARK_SET,
+    CS_POST_WAITING,
+    CS_POST_UNCONFIRMED,
+    CS_POST_PAID,
+    CS_POST_COUNT
+};
+
+extern const char *const  cs_post_sql[CS_POST_COUNT];
+
+
+/* waits for all that was sent, and says what a failure means */
+CC_MUST_USE cs_status_e cs_post_wait(cs_post_t *post);
+
+/* sends all that the transaction has to write */
+void cs_post_flush(cs_post_t *post);
+
+
+/* the methods of store_ops.h */
+
+cs_status_e cs_post_expect(cs_store_t *store, const cs_expected_t *expected);
+cs_status_e cs_post_batch(cs_store_t *store, const cs_batch_t *batch,
+    unsigned *same);
+cs_status_e cs_post_coupon(cs_store_t *store, cc_str_t code,
+    cs_coupon_pt call, void *ctx);
+cs_status_e cs_post_doubts(cs_store_t *store, cs_coupon_pt call, void *ctx);
+cs_status_e cs_post_events(cs_store_t *store, cc_str_t code, cs_event_pt call,
+    void *ctx);
+cs_status_e cs_post_operations(cs_store_t *store, cc_str_t code,
+    cs_operation_pt call, void *ctx);
+cs_status_e cs_post_rejected(cs_store_t *store, int64_t id,
+    cs_rejected_pt call, void *ctx);
+
+cs_status_e cs_post_coupon_save(cs_store_t *store, const cs_coupon_t *coupon);
+cs_status_e cs_post_event_save(cs_store_t *store, cc_str_t code,
+    const cc_event_t *event);
+cs_status_e cs_post_operation_add(cs_store_t *store,
+    const cs_operation_t *operation);
+cs_status_e cs_post_rejected_add(cs_store_t *store,
+    const cs_rejected_t *rejected);
+cs_status_e cs_post_rejected_drop(cs_store_t *store, int64_t id);
+
+cs_status_e cs_post_mark(cs_store_t *store, const char *name, int64_t *value);
+cs_status_e cs_post_mark_set(cs_store_t *store, const char *name,
+    int64_t value);
+cs_status_e cs_post_waiting(cs_store_t *store, cs_version_pt call, void *ctx);
+cs_status_e cs_post_unconfirmed(cs_store_t *store, cc_str_t after,
+    int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+cs_status_e cs_post_paid(cs_store_t *store, cc_str_t after, int64_t since,
+    unsigned limit, cs_version_pt call, void *ctx);
+
+
+#endif /* CS_STORE_POSTGRES_H */
