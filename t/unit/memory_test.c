@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 
 #include "envelope_unit.h"
+#include "json_walk.h"
 
 
 #if defined(__has_feature)
@@ -180,6 +181,45 @@ test_short(void)
     ok(json == NULL, "no memory, no reader");
 }
 
+
+/* what a reader has it uses again, behind good texts and bad ones */
+static void
+test_again(void)
+{
+    int          i;
+    char         text[4096];
+    size_t       len;
+    unsigned     first = 0, wrong = 0;
+    json_walk_t  walk;
+
+    len = (size_t) snprintf(text, sizeof(text), "{\"o\":{");
+
+    for (i = 0; i < NAMES; i++) {
+        len += (size_t) snprintf(text + len, sizeof(text) - len,
+                                 "\"\\u006e%d\":[{\"a\":1}],", i);
+    }
+
+    len += (size_t) snprintf(text + len, sizeof(text) - len, "\"z\":1}}");
+
+    json = cc_json_create(1);
+    failing = 0;
+    asked = 0;
+
+    for (i = 0; i < 500; i++) {
+        counting = 1;
+        wrong += json_walk(json, unit_str(text, len), &walk) != NULL;
+        wrong += json_walk(json, unit_str(text, len - 2), &walk) == NULL;
+        counting = 0;
+
+        first = i == 0 ? asked : first;
+    }
+
+    ok(first > 0 && wrong == 0, "a first text needs memory, %u times", first);
+    is_int(asked, first, "a thousand more, good and cut off, need none");
+
+    cc_json_destroy(json);
+}
+
 #endif
 
 
@@ -190,6 +230,7 @@ main(void)
     skip("the sanitizer of clang has the allocator to itself");
 #else
     test_short();
+    test_again();
 #endif
 
     return done_testing();
