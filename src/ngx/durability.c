@@ -210,7 +210,11 @@ ngx_http_coupon_durability_identify(ngx_http_coupon_redis_conn_t *conn,
                                                              "valkey_version:")
                             == NULL;
 
-    len = run_id ? strcspn(run_id, "\r\n") : 0;
+    if (run_id == NULL) {
+        return;
+    }
+
+    len = strcspn(run_id, "\r\n");
 
     if (len <= NGX_HTTP_COUPON_RUN_ID_LEN) {
         ngx_memcpy(conn->run_id, run_id, len);
