@@ -152,28 +152,7 @@ coupon_callback_secret hush hash=sha256;
 
 
 
-=== TEST 15: Apple is not in this version
---- config
-    coupon_callback_redis 127.0.0.1:6379;
-    location = /cb {
-        coupon_callback apple;
-        coupon_callback_secret hush;
-    }
---- says: "coupon_callback" .*"apple".*"sportapi"
-
-
-
-=== TEST 16: Google is not in this version
---- config
-    coupon_callback_redis 127.0.0.1:6379;
-    location = /cb {
-        coupon_callback google;
-    }
---- says: "coupon_callback" .*"google".*"sportapi"
-
-
-
-=== TEST 17: a system nobody knows
+=== TEST 15: a system nobody knows
 --- config
     coupon_callback_redis 127.0.0.1:6379;
     location = /cb {
@@ -184,21 +163,21 @@ coupon_callback_secret hush hash=sha256;
 
 
 
-=== TEST 18: twice in one location
+=== TEST 16: twice in one location
 --- in_location
 coupon_callback sportapi;
 --- says: "coupon_callback" directive is duplicate
 
 
 
-=== TEST 19: beside another handler
+=== TEST 17: beside another handler
 --- in_location
 coupon_callback_metrics;
 --- says: "coupon_callback_metrics" directive .*handler
 
 
 
-=== TEST 20: the other way round
+=== TEST 18: the other way round
 --- config
     coupon_callback_redis 127.0.0.1:6379;
     coupon_callback_secret hush;
@@ -210,14 +189,14 @@ coupon_callback_metrics;
 
 
 
-=== TEST 21: beside proxy_pass
+=== TEST 19: beside proxy_pass
 --- in_location
 proxy_pass http://127.0.0.1:1;
 --- says: "coupon_callback" is in a location that has another handler
 
 
 
-=== TEST 22: behind proxy_pass
+=== TEST 20: behind proxy_pass
 --- config
     coupon_callback_redis 127.0.0.1:6379;
     coupon_callback_secret hush;
@@ -229,98 +208,98 @@ proxy_pass http://127.0.0.1:1;
 
 
 
-=== TEST 23: in a server
+=== TEST 21: in a server
 --- config
     coupon_callback sportapi;
 --- says: "coupon_callback" directive is not allowed here
 
 
 
-=== TEST 24: metrics in a server
+=== TEST 22: metrics in a server
 --- config
     coupon_callback_metrics;
 --- says: "coupon_callback_metrics" directive is not allowed here
 
 
 
-=== TEST 25: an address without a port number
+=== TEST 23: an address without a port number
 --- in_location
 coupon_callback_redis 127.0.0.1:port;
 --- says: invalid port.*"coupon_callback_redis"
 
 
 
-=== TEST 26: a host that cannot be resolved
+=== TEST 24: a host that cannot be resolved
 --- in_location
 coupon_callback_redis no-such-host.invalid:6379;
 --- says: host not found.*"coupon_callback_redis"
 
 
 
-=== TEST 27: a socket without a path
+=== TEST 25: a socket without a path
 --- in_location
 coupon_callback_redis unix:;
 --- says: "coupon_callback_redis"
 
 
 
-=== TEST 28: several addresses
+=== TEST 26: several addresses
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 127.0.0.1:6380;
 --- says: "coupon_callback_redis"
 
 
 
-=== TEST 29: a password under a misspelt name is not shown
+=== TEST 27: a password under a misspelt name is not shown
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 pasword=hush;
 --- says: unknown parameter in "coupon_callback_redis"
 
 
 
-=== TEST 30: an empty password
+=== TEST 28: an empty password
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 password=;
 --- says: "coupon_callback_redis"
 
 
 
-=== TEST 31: a password file that is missing
+=== TEST 29: a password file that is missing
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 password=file:$TEST_NGINX_DIR/missing;
 --- says: "coupon_callback_redis".*"/.+/missing".*No such file
 
 
 
-=== TEST 32: an empty password file
+=== TEST 30: an empty password file
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 password=file:$TEST_NGINX_DIR/empty;
 --- says: "coupon_callback_redis".*empty
 
 
 
-=== TEST 33: a user without a password
+=== TEST 31: a user without a password
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 user=nginx;
 --- says: "coupon_callback_redis".*user without a password
 
 
 
-=== TEST 34: TLS, which this build has not
+=== TEST 32: TLS, which this build has not
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 tls=on password=hush;
 --- says: "coupon_callback_redis".*no TLS
 
 
 
-=== TEST 35: a certificate without TLS
+=== TEST 33: a certificate without TLS
 --- in_location
 coupon_callback_redis 127.0.0.1:6379 ca=/etc/ssl/ca.pem;
 --- says: "coupon_callback_redis".*"tls=on"
 
 
 
-=== TEST 36: Redis twice in one place
+=== TEST 34: Redis twice in one place
 --- in_location
 coupon_callback_redis 127.0.0.1:6379;
 coupon_callback_redis 127.0.0.1:6380;
@@ -328,21 +307,21 @@ coupon_callback_redis 127.0.0.1:6380;
 
 
 
-=== TEST 37: waiting for no replicas is no acknowledgement by replicas
+=== TEST 35: waiting for no replicas is no acknowledgement by replicas
 --- in_location
 coupon_callback_ack replicas=0;
 --- says: "coupon_callback_ack" .*"replicas=N" with N from 1 to 16
 
 
 
-=== TEST 38: a timestamp without a signed prefix
+=== TEST 36: a timestamp without a signed prefix
 --- in_location
 coupon_callback_timestamp $http_x_timestamp;
 --- says: "coupon_callback_timestamp".*"coupon_callback_signed_prefix"
 
 
 
-=== TEST 39: a signed prefix without the timestamp
+=== TEST 37: a signed prefix without the timestamp
 --- in_location
 coupon_callback_timestamp $http_x_timestamp;
 coupon_callback_signed_prefix "$http_x_id.";
@@ -350,7 +329,7 @@ coupon_callback_signed_prefix "$http_x_id.";
 
 
 
-=== TEST 40: a signed prefix with a variable that only begins alike
+=== TEST 38: a signed prefix with a variable that only begins alike
 --- in_location
 coupon_callback_timestamp $http_x_timestamp;
 coupon_callback_signed_prefix "$http_x_timestamp_id.";
@@ -358,7 +337,7 @@ coupon_callback_signed_prefix "$http_x_timestamp_id.";
 
 
 
-=== TEST 41: ... or that begins alike in braces
+=== TEST 39: ... or that begins alike in braces
 --- in_location
 coupon_callback_timestamp ${http_x_time};
 coupon_callback_signed_prefix "${http_x_time_2}";
@@ -366,7 +345,7 @@ coupon_callback_signed_prefix "${http_x_time_2}";
 
 
 
-=== TEST 42: a timestamp that is a constant
+=== TEST 40: a timestamp that is a constant
 --- in_location
 coupon_callback_timestamp 1700000000;
 coupon_callback_signed_prefix 1700000000;
@@ -374,7 +353,7 @@ coupon_callback_signed_prefix 1700000000;
 
 
 
-=== TEST 43: the signed prefix is inherited, but does not cover it
+=== TEST 41: the signed prefix is inherited, but does not cover it
 --- config
     coupon_callback_redis 127.0.0.1:6379;
     coupon_callback_secret hush;

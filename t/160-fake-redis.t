@@ -189,7 +189,8 @@ for my $more ("+more\r\n", ":1\r\n", "\$-1\r\n", "\$2\r\nxx\r\n", "*1\r\n:1\r\n"
     my $before = lost();
 
     $fake->behave(EXEC => "*3\r\n+OK\r\n\$3\r\n1-1\r\n+STORED\r\n$more");
-    is send_one()->{status}, 200, 'a reply that nobody has asked for: ' . $more =~ s/\r\n/ /gr;
+    is send_one()->{status}, 200,
+       'a reply that nobody has asked for: ' . $more =~ s/\r\n/ /gr;
     ok +(wait_for { lost() > $before } 3), '... ends the connection';
     recovers('a reply too many');
 }
