@@ -213,6 +213,11 @@ cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
 
     if (status == CS_OK) {
         status = cs_store_commit(q->store);
+
+        if (status == CS_REFUSED) {
+            (void) cs_fail("%s stays in the quarantine: %s", id,
+                           cs_store_error(q->store));
+        }
     }
 
     if (status == CS_AGAIN) {

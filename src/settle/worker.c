@@ -18,21 +18,34 @@
 #include "clock.h"
 #include "log.h"
 #include "settling.h"
+#include "string_list.h"
 #include "worker.h"
 
+
+#define CS_WORKER_TRIES  10        /* at once, in the way of other consumers */
 
 struct cs_worker_s {
     cs_store_t           *store;
     cc_json_t            *json;
     cc_envelope_rules_t   rules;
     cs_settling_t         settling;
+    cs_strings_t          batches;       /* what deliveries speak of */
+    cs_strings_t          codes;
     cs_status_e           stopped;       /* why a reading was, or CS_OK */
     char                  reason[320];
 };
 
 
+static cs_status_e cs_worker_group(cs_worker_t *w,
+    const cs_delivery_t *deliveries, size_t n, const char *refused);
+static cs_status_e cs_worker_transaction(cs_worker_t *w,
+    const cs_delivery_t *deliveries, size_t n, const char *refused);
+static cs_status_e cs_worker_expect(cs_worker_t *w,
+    const cs_delivery_t *deliveries, size_t n);
+static int cs_worker_passed_over(void *ctx, const cc_event_t *event);
+static int cs_worker_code(void *ctx, const cc_coupon_t *coupon);
 static cs_status_e cs_worker_delivery(cs_worker_t *w,
-    const cs_delivery_t *delivery);
+    const cs_delivery_t *delivery, const char *refused);
 static cs_status_e cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     const char *unreadable);
 static int cs_worker_matches(const cc_message_t *message,
@@ -45,6 +58,8 @@ static cs_status_e cs_worker_envelope(cs_worker_t *w, cc_envelope_t *envelope,
     cc_str_t body, const cc_envelope_sink_t *sink);
 static int cs_worker_event(void *ctx, const cc_event_t *event);
 static int cs_worker_coupon(void *ctx, const cc_coupon_t *coupon);
+static cs_status_e cs_worker_adopt(cs_worker_t *w, const cc_coupon_t *coupon,
+    const char *origin);
 static cs_status_e cs_worker_refuse(cs_worker_t *w, const char *reason);
 
 
@@ -86,6 +101,66 @@ cs_worker_destroy(cs_worker_t *w)
 cs_status_e
 cs_worker_deliveries(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
 {
+    char         reason[sizeof(w->reason)];
+    size_t       i;
+    cs_status_e  status;
+
+    status = cs_worker_group(w, deliveries, n, NULL);
+
+    if (status != CS_REFUSED) {
+        return status;
+    }
+
+    /* one of them the store will not take, and it does not say which */
+
+    for (i = 0; i < n; i++) {
+
+        status = cs_worker_group(w, &deliveries[i], 1, NULL);
+
+        if (status == CS_REFUSED) {
+            (void) snprintf(reason, sizeof(reason), "%s",
+                            cs_store_error(w->store));
+
+            status = cs_worker_group(w, &deliveries[i], 1, reason);
+        }
+
+        if (status != CS_OK) {
+            return CS_AGAIN;
+        }
+    }
+
+    return CS_OK;
+}
+
+
+/* tries again at once where it was only in another consumer's way */
+
+static cs_status_e
+cs_worker_group(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n,
+    const char *refused)
+{
+    unsigned     tries;
+    cs_status_e  status;
+
+    for (tries = 1; ; tries++) {
+
+        status = cs_worker_transaction(w, deliveries, n, refused);
+
+        if (status != CS_AGAIN || !cs_store_collided(w->store)
+            || tries == CS_WORKER_TRIES)
+        {
+            return status;
+        }
+    }
+}
+
+
+/* refused: NULL, or why the deliveries are put aside as they are */
+
+static cs_status_e
+cs_worker_transaction(cs_worker_t *w, const cs_delivery_t *deliveries,
+    size_t n, const char *refused)
+{
     size_t       i;
     cs_status_e  status;
 
@@ -93,8 +168,12 @@ cs_worker_deliveries(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
 
     status = cs_store_begin(w->store, CS_WRITE);
 
+    if (status == CS_OK && !refused) {
+        status = cs_worker_expect(w, deliveries, n);
+    }
+
     for (i = 0; i < n && status == CS_OK; i++) {
-        status = cs_worker_delivery(w, &deliveries[i]);
+        status = cs_worker_delivery(w, &deliveries[i], refused);
     }
 
     if (status == CS_OK) {
@@ -104,7 +183,7 @@ cs_worker_deliveries(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
     if (status != CS_OK) {
         cs_store_rollback(w->store);
         cs_log_discard();
-        return CS_AGAIN;
+        return status == CS_REFUSED ? CS_REFUSED : CS_AGAIN;
     }
 
     cs_log_release();
@@ -113,13 +192,81 @@ cs_worker_deliveries(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
 }
 
 
+/* a body that cannot be read is not refused here, but where it is settled */
+
 static cs_status_e
-cs_worker_delivery(cs_worker_t *w, const cs_delivery_t *delivery)
+cs_worker_expect(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
+{
+    size_t                i;
+    cc_str_t              id;
+    cs_status_e           status;
+    cc_envelope_t         envelope;
+    cs_expected_t         expected;
+    cc_envelope_sink_t    sink;
+
+    sink.event = cs_worker_passed_over;
+    sink.coupon = cs_worker_code;
+    sink.ctx = w;
+
+    for (i = 0; i < n; i++) {
+
+        if (deliveries[i].unreadable
+            || cs_worker_envelope(w, &envelope, deliveries[i].message.body,
+                                  &sink)
+               != CS_OK)
+        {
+            continue;
+        }
+
+        id.data = envelope.id;
+        id.len = envelope.id_len;
+
+        cs_strings_add(&w->batches, id);
+    }
+
+    expected.batches = cs_strings_all(&w->batches, &expected.nbatches);
+    expected.codes = cs_strings_all(&w->codes, &expected.ncodes);
+
+    status = cs_store_expect(w->store, &expected);
+
+    cs_strings_free(&w->batches);
+    cs_strings_free(&w->codes);
+
+    return status;
+}
+
+
+static int
+cs_worker_passed_over(void *ctx, const cc_event_t *event)
+{
+    (void) ctx;
+    (void) event;
+
+    return 0;
+}
+
+
+static int
+cs_worker_code(void *ctx, const cc_coupon_t *coupon)
+{
+    cs_worker_t  *w = ctx;
+
+    cs_strings_add(&w->codes, coupon->coupon_code);
+
+    return 0;
+}
+
+
+static cs_status_e
+cs_worker_delivery(cs_worker_t *w, const cs_delivery_t *delivery,
+    const char *refused)
 {
     cs_status_e     status;
     cs_rejected_t   rejected;
 
-    status = cs_worker_batch(w, &delivery->message, delivery->unreadable);
+    status = refused ? cs_worker_refuse(w, refused)
+                     : cs_worker_batch(w, &delivery->message,
+                                       delivery->unreadable);
 
     if (status != CS_REFUSED) {
         return status;
@@ -341,6 +488,25 @@ cs_worker_coupon(void *ctx, const cc_coupon_t *coupon)
 
 cs_status_e
 cs_worker_resolve(cs_worker_t *w, const cc_coupon_t *coupon, const char *origin)
+{
+    unsigned     tries;
+    cs_status_e  status;
+
+    for (tries = 1; ; tries++) {
+
+        status = cs_worker_adopt(w, coupon, origin);
+
+        if (status != CS_AGAIN || !cs_store_collided(w->store)
+            || tries == CS_WORKER_TRIES)
+        {
+            return status;
+        }
+    }
+}
+
+
+static cs_status_e
+cs_worker_adopt(cs_worker_t *w, const cc_coupon_t *coupon, const char *origin)
 {
     cs_status_e  status;
 

@@ -32,8 +32,10 @@ void cs_worker_destroy(cs_worker_t *worker);
 /*
  * Settles n deliveries in one transaction, each in a savepoint.  What can never
  * be settled goes whole to `rejected`, with the reason, in the same commit.
- * CS_OK: all of them are done with, and may be acknowledged.  CS_AGAIN: none
- * is, nothing was stored; cs_store_error() says why.
+ * Where it is the store that refuses, and only at the end, each gets a
+ * transaction of its own instead.  CS_OK: all of them are done with, and may be
+ * acknowledged.  CS_AGAIN: not all are; cs_store_error() says why.  They may be
+ * given again: what was settled is known by its batch id.
  */
 CC_MUST_USE cs_status_e cs_worker_deliveries(cs_worker_t *worker,
     const cs_delivery_t *deliveries, size_t n);
