@@ -30,6 +30,7 @@ static const char *cc_apple_read(cc_store_event_t *out, cc_json_t *json,
     const cJSON *payload);
 static const char *cc_apple_apply(cc_store_event_t *out,
     const cJSON *transaction);
+static unsigned cc_apple_currency(const char *text);
 static const char *cc_apple_refund(cc_refund_event_t *event,
     const cJSON *transaction);
 static const char *cc_apple_payload(cc_json_t *json, cc_str_t text,
@@ -150,11 +151,10 @@ cc_apple_apply(cc_store_event_t *out, const cJSON *transaction)
     (void) cc_claim_string(transaction, "currency", &text);
     cc_store_copy(out->currency, sizeof(out->currency), text);
 
-    if (cc_claim_whole(transaction, "price", &event->price_milli)
-        && event->price_milli >= 0 && out->currency[0] != '\0')
-    {
-        event->has_price = 1;
-    }
+    event->has_price = cc_claim_whole(transaction, "price",
+                                      &event->price_milli)
+                       && event->price_milli >= 0
+                       && cc_apple_currency(out->currency);
 
     switch (cc_apple_type(out->kind)) {
 
@@ -189,6 +189,18 @@ cc_apple_apply(cc_store_event_t *out, const cJSON *transaction)
     }
 
     return NULL;
+}
+
+
+/* ISO 4217 */
+static unsigned
+cc_apple_currency(const char *text)
+{
+    unsigned  i;
+
+    for (i = 0; text[i] >= 'A' && text[i] <= 'Z'; i++) { /* void */ }
+
+    return i == 3 && text[i] == '\0';
 }
 
 
@@ -247,6 +259,7 @@ const char *
 cc_google_event(cc_store_event_t *out, cc_json_t *json, cc_str_t body)
 {
     cJSON        *tree;
+    cc_str_t      text;
     const char   *error;
     const cJSON  *message;
 
@@ -255,6 +268,9 @@ cc_google_event(cc_store_event_t *out, cc_json_t *json, cc_str_t body)
     tree = cc_claims_parse(json, body, &error);
 
     if (tree != NULL) {
+        (void) cc_claim_string(tree, "subscription", &text);
+        cc_store_copy(out->scope, sizeof(out->scope), text);
+
         message = cc_claim_object(tree, "message");
         error = message ? cc_google_read(out, json, message)
                         : "the body has no message";

@@ -18,6 +18,7 @@
 #define CC_STORE_KEY_MAX       1024     /* a purchaseToken */
 #define CC_STORE_KIND_MAX      64
 #define CC_STORE_CURRENCY_MAX  8
+#define CC_STORE_SCOPE_MAX     256
 
 
 typedef struct {
@@ -26,6 +27,8 @@ typedef struct {
     char               purchase_key[CC_STORE_KEY_MAX + 1];  /* may be empty */
     char               transaction_key[CC_STORE_KEY_MAX + 1];
     char               currency[CC_STORE_CURRENCY_MAX + 1];
+    char               scope[CC_STORE_SCOPE_MAX + 1];   /* Google's ids are
+                                        unique in it; Apple's have none */
 } cc_store_event_t;
 
 

@@ -61,7 +61,10 @@ static const cs_option_t  cs_options[] = {
       "take the codes from your contract with the provider" },
 
     { "sportapi", "recalculation_status", cs_set_status,
-      offsetof(cs_conf_t, recalculation_status), "15", NULL }
+      offsetof(cs_conf_t, recalculation_status), "15", NULL },
+
+    { "refunds", "effects", cs_set_effects, offsetof(cs_conf_t, effects),
+      "revoke_access debit_balance reverse_payout", NULL }
 };
 
 #define CS_OPTIONS  (sizeof(cs_options) / sizeof(cs_option_t))

@@ -35,6 +35,8 @@ typedef struct {
     cs_statuses_t     final_statuses;
     int64_t           recalculation_status;
 
+    unsigned          effects;               /* of a refund: 1 << cc_effect_e */
+
     char             *inbox;                 /* keys, made of the prefix */
     char             *rejected;
 } cs_conf_t;

@@ -81,5 +81,71 @@ const char *const  cs_schema_postgres[CS_SCHEMA_VERSION] = {
     "CREATE INDEX coupons_waiting ON coupons (coupon_code, version)"
     "  WHERE (doubt IS NOT NULL OR state = 'recalculating'"
     "         OR (state = 'final' AND settlement_generation > 0"
-    "             AND confirmed_at IS NULL));"
+    "             AND confirmed_at IS NULL));",
+
+    /* 1 to 2: what Apple and Google tell of refunds */
+
+    "CREATE TABLE store_notifications ("
+    "  source                 text COLLATE \"C\" NOT NULL,"
+    "  notification_id        text COLLATE \"C\" NOT NULL,"
+    "  kind                   text NOT NULL,"
+    "  purchase_key           text COLLATE \"C\" NOT NULL,"
+    "  transaction_key        text COLLATE \"C\" NOT NULL,"
+    "  event_time             bigint NOT NULL,"
+    "  received_at            bigint NOT NULL,"
+    "  stale                  bigint NOT NULL,"
+    "  PRIMARY KEY (source, notification_id)"
+    ");"
+
+    "CREATE TABLE store_purchases ("
+    "  source                 text COLLATE \"C\" NOT NULL,"
+    "  purchase_key           text COLLATE \"C\" NOT NULL,"
+    "  access                 text NOT NULL"
+    "    CHECK (access IN ('granted', 'revoked')),"
+    "  as_of                  bigint NOT NULL,"
+    "  PRIMARY KEY (source, purchase_key)"
+    ");"
+
+    "CREATE TABLE store_transactions ("
+    "  source                 text COLLATE \"C\" NOT NULL,"
+    "  transaction_key        text COLLATE \"C\" NOT NULL,"
+    "  purchase_key           text COLLATE \"C\" NOT NULL,"
+    "  refunded               bigint NOT NULL"
+    "    CHECK (refunded BETWEEN 0 AND 100000),"
+    "  as_of                  bigint NOT NULL,"
+    "  generation             bigint NOT NULL,"
+    "  PRIMARY KEY (source, transaction_key)"
+    ");"
+
+    /* the key, SOURCE:TRANSACTION:KIND:GENERATION, keeps an effect from
+       happening twice */
+
+    "CREATE TABLE store_operations ("
+    "  operation_key          text COLLATE \"C\" PRIMARY KEY,"
+    "  source                 text COLLATE \"C\" NOT NULL,"
+    "  transaction_key        text COLLATE \"C\" NOT NULL,"
+    "  kind                   text NOT NULL CHECK (kind IN ('revoke_access',"
+    "    'restore_access', 'debit_balance', 'reverse_payout')),"
+    "  fraction_from          bigint NOT NULL,"
+    "  fraction_to            bigint NOT NULL,"
+    "  amount                 numeric,"
+    "  currency               text,"
+    "  created_at             bigint NOT NULL"
+    ");"
+
+    "CREATE INDEX store_operations_by_transaction"
+    "  ON store_operations (source, transaction_key);"
+
+    "CREATE TABLE store_requests ("
+    "  source                 text COLLATE \"C\" NOT NULL,"
+    "  notification_id        text COLLATE \"C\" NOT NULL,"
+    "  kind                   text NOT NULL,"
+    "  transaction_key        text COLLATE \"C\" NOT NULL,"
+    "  deadline               bigint,"
+    "  closed_at              bigint,"
+    "  PRIMARY KEY (source, notification_id)"
+    ");"
+
+    "CREATE INDEX store_requests_open ON store_requests (deadline)"
+    "  WHERE closed_at IS NULL;"
 };

@@ -83,5 +83,71 @@ const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION] = {
     "CREATE INDEX coupons_waiting ON coupons (coupon_code, version)"
     "  WHERE (doubt IS NOT NULL OR state = 'recalculating'"
     "         OR (state = 'final' AND settlement_generation > 0"
-    "             AND confirmed_at IS NULL));"
+    "             AND confirmed_at IS NULL));",
+
+    /* 1 to 2: what Apple and Google tell of refunds */
+
+    "CREATE TABLE store_notifications ("
+    "  source                 TEXT NOT NULL,"
+    "  notification_id        TEXT NOT NULL,"
+    "  kind                   TEXT NOT NULL,"
+    "  purchase_key           TEXT NOT NULL,"
+    "  transaction_key        TEXT NOT NULL,"
+    "  event_time             INTEGER NOT NULL,"
+    "  received_at            INTEGER NOT NULL,"
+    "  stale                  INTEGER NOT NULL,"
+    "  PRIMARY KEY (source, notification_id)"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE store_purchases ("
+    "  source                 TEXT NOT NULL,"
+    "  purchase_key           TEXT NOT NULL,"
+    "  access                 TEXT NOT NULL"
+    "    CHECK (access IN ('granted', 'revoked')),"
+    "  as_of                  INTEGER NOT NULL,"
+    "  PRIMARY KEY (source, purchase_key)"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE store_transactions ("
+    "  source                 TEXT NOT NULL,"
+    "  transaction_key        TEXT NOT NULL,"
+    "  purchase_key           TEXT NOT NULL,"
+    "  refunded               INTEGER NOT NULL"
+    "    CHECK (refunded BETWEEN 0 AND 100000),"
+    "  as_of                  INTEGER NOT NULL,"
+    "  generation             INTEGER NOT NULL,"
+    "  PRIMARY KEY (source, transaction_key)"
+    ") STRICT, WITHOUT ROWID;"
+
+    /* the key, SOURCE:TRANSACTION:KIND:GENERATION, keeps an effect from
+       happening twice */
+
+    "CREATE TABLE store_operations ("
+    "  operation_key          TEXT NOT NULL PRIMARY KEY,"
+    "  source                 TEXT NOT NULL,"
+    "  transaction_key        TEXT NOT NULL,"
+    "  kind                   TEXT NOT NULL CHECK (kind IN ('revoke_access',"
+    "    'restore_access', 'debit_balance', 'reverse_payout')),"
+    "  fraction_from          INTEGER NOT NULL,"
+    "  fraction_to            INTEGER NOT NULL,"
+    "  amount                 TEXT,"
+    "  currency               TEXT,"
+    "  created_at             INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE INDEX store_operations_by_transaction"
+    "  ON store_operations (source, transaction_key);"
+
+    "CREATE TABLE store_requests ("
+    "  source                 TEXT NOT NULL,"
+    "  notification_id        TEXT NOT NULL,"
+    "  kind                   TEXT NOT NULL,"
+    "  transaction_key        TEXT NOT NULL,"
+    "  deadline               INTEGER,"
+    "  closed_at              INTEGER,"
+    "  PRIMARY KEY (source, notification_id)"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE INDEX store_requests_open ON store_requests (deadline)"
+    "  WHERE closed_at IS NULL;"
 };

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "config.h"
 #include "money.h"
+#include "refund.h"
 #include "setting.h"
 
 
@@ -114,6 +115,44 @@ cs_set_statuses(void *field, const char *value)
     if (error == NULL && statuses->n == 0) {
         error = "is empty: take the codes from your contract with the provider";
     }
+
+    return error;
+}
+
+
+/* what takes access away gives it back as well */
+
+const char *
+cs_set_effects(void *field, const char *value)
+{
+    char         *list, *word, *rest;
+    unsigned     *effects = field;
+    const char   *error;
+
+    error = NULL;
+    list = cs_copy(value);
+
+    for (word = strtok_r(list, ", \t", &rest);
+         word && error == NULL;
+         word = strtok_r(NULL, ", \t", &rest))
+    {
+        if (strcmp(word, "revoke_access") == 0) {
+            *effects |= 1u << CC_EFFECT_REVOKE_ACCESS
+                        | 1u << CC_EFFECT_RESTORE_ACCESS;
+
+        } else if (strcmp(word, "debit_balance") == 0) {
+            *effects |= 1u << CC_EFFECT_DEBIT_BALANCE;
+
+        } else if (strcmp(word, "reverse_payout") == 0) {
+            *effects |= 1u << CC_EFFECT_REVERSE_PAYOUT;
+
+        } else {
+            error = "holds something else than revoke_access, debit_balance "
+                    "and reverse_payout";
+        }
+    }
+
+    free(list);
 
     return error;
 }

@@ -30,6 +30,9 @@ const char *cs_set_flag(void *field, const char *value);
 /* an int64_t, */
 const char *cs_set_status(void *field, const char *value);
 
+/* an unsigned, 1 << cc_effect_e of each, */
+const char *cs_set_effects(void *field, const char *value);
+
 /* a cs_statuses_t */
 const char *cs_set_statuses(void *field, const char *value);
 

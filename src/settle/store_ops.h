@@ -9,6 +9,7 @@
 #define CS_STORE_OPS_H
 
 #include "store.h"
+#include "store_refund.h"
 
 
 struct cs_store_ops_s {
@@ -58,6 +59,10 @@ struct cs_store_ops_s {
         int64_t since, unsigned limit, cs_version_pt call, void *ctx);
     cs_status_e (*paid)(cs_store_t *store, cc_str_t after, int64_t since,
         unsigned limit, cs_version_pt call, void *ctx);
+
+    cs_status_e (*refund)(cs_store_t *store, cs_refund_sql_e statement,
+        const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
+        void *ctx);
 };
 
 struct cs_store_s {

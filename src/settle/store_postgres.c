@@ -71,7 +71,8 @@ const cs_store_ops_t  cs_store_postgres = {
     cs_post_mark_set,
     cs_post_waiting,
     cs_post_unconfirmed,
-    cs_post_paid
+    cs_post_paid,
+    cs_post_refund
 };
 
 
@@ -277,7 +278,9 @@ cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx)
             "SELECT bool_and(has_table_privilege(t, 'SELECT')"
             " AND has_table_privilege(t, 'INSERT'))::int FROM unnest(ARRAY["
             "'coupon_callback_batches', 'coupons', 'coupon_events',"
-            " 'coupon_operations', 'rejected', 'poll_marks']) AS t", &may);
+            " 'coupon_operations', 'rejected', 'poll_marks',"
+            " 'store_notifications', 'store_purchases', 'store_transactions',"
+            " 'store_operations', 'store_requests']) AS t", &may);
 
         if (status == CS_OK) {
             say(ctx, may ? CS_FACT_OK : CS_FACT_WRONG,
@@ -517,7 +520,8 @@ cs_post_ours(const char *table)
     size_t              i;
     static const char  *tables[] = { "coupons", "coupon_callback_batches",
                                      "coupon_events", "coupon_operations",
-                                     "rejected", "poll_marks" };
+                                     "rejected", "poll_marks",
+                                     "store_operations", "store_requests" };
 
     for (i = 0; i < sizeof(tables) / sizeof(char *); i++) {
         if (strcmp(table, tables[i]) == 0) {

@@ -48,7 +48,8 @@ enum {
     CS_POST_WAITING,
     CS_POST_UNCONFIRMED,
     CS_POST_PAID,
-    CS_POST_COUNT
+    CS_POST_REFUND,
+    CS_POST_COUNT = CS_POST_REFUND + CS_REFUND_COUNT
 };
 
 extern const char *const  cs_post_sql[CS_POST_COUNT];
@@ -93,6 +94,11 @@ cs_status_e cs_post_unconfirmed(cs_store_t *store, cc_str_t after,
     int64_t since, unsigned limit, cs_version_pt call, void *ctx);
 cs_status_e cs_post_paid(cs_store_t *store, cc_str_t after, int64_t since,
     unsigned limit, cs_version_pt call, void *ctx);
+
+/* store_postgres_refund.c */
+cs_status_e cs_post_refund(cs_store_t *store, cs_refund_sql_e statement,
+    const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
+    void *ctx);
 
 
 #endif /* CS_STORE_POSTGRES_H */

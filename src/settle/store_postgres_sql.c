@@ -171,5 +171,12 @@ const char *const  cs_post_sql[CS_POST_COUNT] = {
         " (SELECT 1 FROM coupon_operations o"
         " WHERE o.coupon_code = c.coupon_code"
         " AND o.created_at >= ($2::int8[])[1])"
-        " ORDER BY c.coupon_code LIMIT ($3::int8[])[1]"
+        " ORDER BY c.coupon_code LIMIT ($3::int8[])[1]",
+
+#define STATEMENT(name)  [CS_POST_REFUND + name] =
+#define TEXT(n)          "($" #n "::text[])[1]"
+#define NUMBER(n)        "($" #n "::int8[])[1]"
+#define DECIMAL(n)       "($" #n "::text[])[1]::numeric"
+#define HOLD             " FOR NO KEY UPDATE"
+#include "store_refund_sql.h"
 };

@@ -63,7 +63,8 @@ const cs_store_ops_t  cs_store_sqlite = {
     cs_lite_mark_set,
     cs_lite_waiting,
     cs_lite_unconfirmed,
-    cs_lite_paid
+    cs_lite_paid,
+    cs_lite_refund
 };
 
 

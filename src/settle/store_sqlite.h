@@ -36,7 +36,8 @@ enum {
     CS_LITE_WAITING,
     CS_LITE_UNCONFIRMED,
     CS_LITE_PAID,
-    CS_LITE_COUNT
+    CS_LITE_REFUND,
+    CS_LITE_COUNT = CS_LITE_REFUND + CS_REFUND_COUNT
 };
 
 extern const char *const  cs_lite_sql[CS_LITE_COUNT];
@@ -70,6 +71,11 @@ cs_status_e cs_lite_unconfirmed(cs_store_t *store, cc_str_t after,
     int64_t since, unsigned limit, cs_version_pt call, void *ctx);
 cs_status_e cs_lite_paid(cs_store_t *store, cc_str_t after, int64_t since,
     unsigned limit, cs_version_pt call, void *ctx);
+
+/* store_sqlite_refund.c */
+cs_status_e cs_lite_refund(cs_store_t *store, cs_refund_sql_e statement,
+    const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
+    void *ctx);
 
 
 #endif /* CS_STORE_SQLITE_H */

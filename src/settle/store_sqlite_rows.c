@@ -113,7 +113,14 @@ const char *const  cs_lite_sql[CS_LITE_COUNT] = {
         " WHERE c.coupon_code > ?1 AND EXISTS"
         " (SELECT 1 FROM coupon_operations o"
         " WHERE o.coupon_code = c.coupon_code AND o.created_at >= ?2)"
-        " ORDER BY c.coupon_code LIMIT ?3"
+        " ORDER BY c.coupon_code LIMIT ?3",
+
+#define STATEMENT(name)  [CS_LITE_REFUND + name] =
+#define TEXT(n)          "?" #n
+#define NUMBER(n)        "?" #n
+#define DECIMAL(n)       "?" #n
+#define HOLD             ""
+#include "store_refund_sql.h"
 };
 
 /* a callback of store.h, on its way through a callback of sqlite.h */

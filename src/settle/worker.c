@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "refunds.h"
 #include "settling.h"
 #include "string_list.h"
 #include "worker.h"
@@ -48,6 +49,8 @@ static cs_status_e cs_worker_delivery(cs_worker_t *w,
     const cs_delivery_t *delivery, const char *refused);
 static cs_status_e cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     const char *unreadable);
+static cs_status_e cs_worker_refund(cs_worker_t *w,
+    const cc_message_t *message);
 static int cs_worker_matches(const cc_message_t *message,
     const cc_envelope_t *envelope);
 static cs_status_e cs_worker_register(cs_worker_t *w,
@@ -333,6 +336,10 @@ cs_worker_read(cs_worker_t *w, const cc_message_t *message,
         return cs_worker_refuse(w, unreadable);
     }
 
+    if (cs_refunds_source(message->source)) {
+        return cs_worker_refund(w, message);
+    }
+
     if (!cc_str_is(message->source, CC_SOURCE_SPORTAPI)) {
         return cs_worker_refuse(w, "this version does not settle this source");
     }
@@ -368,6 +375,21 @@ cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     }
 
     return status;
+}
+
+
+static cs_status_e
+cs_worker_refund(cs_worker_t *w, const cc_message_t *message)
+{
+    const char   *reason;
+    cs_status_e   status;
+
+    status = cs_refunds_settle(w->store, w->settling.conf, w->json, message,
+                               &reason);
+
+    return status == CS_REFUSED
+           ? cs_worker_refuse(w, reason ? reason : cs_store_error(w->store))
+           : status;
 }
 
 
