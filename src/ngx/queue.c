@@ -100,10 +100,13 @@ static void ngx_http_coupon_queue_finish(ngx_http_coupon_ticket_t *ticket,
  * the inbox is a stream; else the mark is taken back.  The mark is another's
  * (or no string at all): ours is the newest entry, and is taken back.  Once the
  * ids of the stream are used up, XADD adds nothing: then there is nothing to
- * take back either.
+ * take back either.  A mark that cannot be read (an ACL without GET) could be
+ * ours: then the entry stays, as without it this mark would lose the batch.
  */
 static const char  ngx_http_coupon_guard[] =
     "local mark = redis.pcall('GET', KEYS[1])\n"
+    "if type(mark) == 'table' and not mark.err:find('WRONGTYPE', 1, true)\n"
+    "then return mark end\n"
     "local kind = redis.call('TYPE', KEYS[2]).ok\n"
     "if mark == ARGV[1] then\n"
     "  if kind == 'stream' then return redis.status_reply('STORED') end\n"
