@@ -41,7 +41,7 @@ FROM debian:$DEBIAN-slim
 
 COPY --from=build /packages /tmp/packages
 RUN apt-get update \
-    && xargs apt-get install -y --no-install-recommends nginx </tmp/packages \
+    && xargs apt-get install -y --no-install-recommends nginx ca-certificates </tmp/packages \
     && rm -rf /var/lib/apt/lists/* /tmp/packages \
     && useradd --system --uid 999 --home-dir /var/lib/coupon-settle coupon \
     && install -d -o coupon /var/lib/coupon-settle \

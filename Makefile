@@ -51,7 +51,7 @@ SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
-SETTLE_LIBS   := -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
+SETTLE_LIBS   := -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
 SETTLE_CFLAGS  = -I$(shell pg_config --includedir)
 
 Q             := $(if $(V),,@)

@@ -11,7 +11,8 @@ use Test::More;
 
 my $redis = start_redis();
 my $config = settle_config(redis => $redis);
-my @commands = qw(run show doubts resolve rejected migrate check);
+my @commands = qw(run show doubts resolve poll recover reconcile rejected
+                  migrate check);
 
 
 # --- help and usage
@@ -35,7 +36,7 @@ for my $command (@commands) {
          '... says how it is called and what it does');
 }
 
-for my $command (qw(poll recover jwks nonsense)) {
+for my $command (qw(jwks nonsense)) {
     ($status, $out, $err) = settle_command($config, $command);
     is($status, 2, "$command");
     like($err, qr/this version has no command "$command"/, '... is not here');
@@ -78,6 +79,26 @@ for my $case ([[], qr/--status is missing/],
     like($err, $sentence, '... is refused with a sentence');
 }
 
+for my $case ([['reconcile'], 2, qr/--since TIME is missing/],
+              [['reconcile', '--since', 'x'], 2, qr/--since x is no time/],
+              [['reconcile', '--since', '2999-01-01'], 2, qr/in the future/],
+              [['recover', '--created-since', '1'], 2,
+               qr/--created-since 1 is no time such as 2026-01-31/],
+              [['show', 'c', '--since', '1d'], 2, qr/show takes no --since/],
+              [['poll', '--created-since', '1d'], 2,
+               qr/poll takes no --created-since/],
+              [['check', '--once'], 2, qr/check takes no --once/],
+              (map { [[$_, '--once' x ($_ eq 'poll') || ()], 1,
+                      qr/has no \[api\]/] } qw(poll recover)),
+              [['reconcile', '--since', '1d'], 1, qr/has no \[api\]/])
+{
+    my ($words, $exit, $sentence) = @$case;
+
+    ($status, $out, $err) = settle_command($config, @$words);
+    is($status, $exit, "@$words");
+    like($err, $sentence, '... is refused with a sentence');
+}
+
 
 # --- wrong configurations
 
@@ -101,8 +122,22 @@ sub refused
 refused($base . "[web]\nx = 1\n", qr/:7: unknown section \[web\]/,
         'an unknown section');
 refused($base . "[web]\n", qr/:7: unknown section \[web\]/, '... though empty');
-refused($base . "[api]\n", qr/:7: \[api\]: this version does not read .*API/,
-        'what comes later');
+refused($base . "[api]\n", qr/: \[api\] base_url is missing: .*/,
+        'an [api] without address');
+refused($base . "[api]\nbase_url = https://x\n",
+        qr/: \[api\] token_file is missing: .*/, '... or without token');
+refused($base . "[api]\nbase_url = $_\n", qr/:8: \[api\] base_url: .*/,
+        "the address $_")
+    for 'http://example.com', 'http://127.0.0.1.example.com', 'https://',
+        'https:///x', 'https://x?y', 'https://me@x', 'ftp://x', 'x.example',
+        'http://localhost@example.com';
+my $reads = $base . "[api]\nbase_url = https://x/\ntoken_file = y\n";
+refused($reads . "window = 9m\n", qr/: \[api\] window must be at least twice.*/,
+        'a window that does not overlap');
+refused($reads . "interval = 61m\nwindow = 122m\n",
+        qr/: \[api\] window must be at most 120m.*/, '... or is too long');
+refused($reads . "interval = 5\n", qr/:10: \[api\] interval: is no duration.*/,
+        'an interval without unit');
 refused($base . "final = 1\n", qr/:7: unknown option final in \[sportapi\]/,
         'an unknown option');
 refused("x = 1\n$base", qr/:1: x stands before the first \[section\]/,
@@ -188,7 +223,7 @@ wait_for { $redis->cmd('XLEN', '{coupons}:inbox') == 0 };
 
 ($status, $out) = settle_command($config, 'check');
 is($status, 0, 'check of what runs');
-unlike($out, qr/^(?!ok )/m, '... finds nothing else than ok');
+unlike($out, qr/^(?!ok |note   no \[api\])/m, '... finds nothing else than ok');
 
 $redis->cmd('CONFIG', 'SET', 'appendfsync', 'everysec');
 ($status, $out) = settle_command($config, 'check');

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api.h"
 #include "buffer.h"
 #include "command.h"
 #include "redis.h"
@@ -30,6 +31,7 @@ static void cs_check_group(cs_check_t *check);
 static void cs_check_store(cs_check_t *check);
 static void cs_check_store_fact(void *ctx, cs_fact_e fact,
     const char *text);
+static void cs_check_api(cs_check_t *check);
 static char *cs_check_setting(cs_check_t *check, const char *name);
 static void cs_check_say(cs_check_t *check, const char *verdict,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -55,6 +57,7 @@ cs_cmd_check(const cs_args_t *args)
 
     cs_check_redis(&check);
     cs_check_store(&check);
+    cs_check_api(&check);
 
     cs_redis_close(&check.redis);
 
@@ -242,6 +245,34 @@ cs_check_store_fact(void *ctx, cs_fact_e fact, const char *text)
 
     cs_check_say(check, verdicts[fact], text[0] ? "store %s: %s" : "store %s",
                  name, text);
+}
+
+
+static void
+cs_check_api(cs_check_t *check)
+{
+    cs_api_t             *api;
+    const cs_api_conf_t  *conf;
+
+    conf = &check->args->conf.api;
+
+    if (conf->base_url == NULL) {
+        cs_check_say(check, cs_note, "no [api]: doubts wait for a person");
+        return;
+    }
+
+    api = cs_api_create(conf);
+
+    if (cs_api_calculated(api, 1) == CS_API_OK) {
+        cs_check_say(check, cs_ok, "API %s, %u coupons in the last minute",
+                     conf->base_url, cs_api_reply(api)->count);
+
+    } else {
+        cs_check_say(check, cs_wrong, "API %s: %s", conf->base_url,
+                     cs_api_error(api));
+    }
+
+    cs_api_destroy(api);
 }
 
 

@@ -1,20 +1,35 @@
 /*
- * coupon-settle resolve: a person says what is true of a coupon.
+ * coupon-settle resolve: the API, or a person, says what is true of a coupon.
  *
- * It is the same as an authoritative snapshot from the provider, settled by the
- * same worker.  The operations it writes carry "resolve:MS" (the time, Unix ms)
- * where others carry the id of their batch.
+ * Both are an authoritative snapshot.  What the API says only counts if nothing
+ * has touched the coupon while it was asked; else it is asked again.  The
+ * operations carry "resolve:MS" (the time, Unix ms) where others carry the id
+ * of their batch.
  */
 
 #include <stdio.h>
 
+#include "answers.h"
 #include "buffer.h"
 #include "clock.h"
 #include "command.h"
+#include "log.h"
 #include "settling.h"
 #include "worker.h"
 
 
+#define CS_RESOLVE_TRIES  5
+
+
+static int cs_resolve_by_hand(const cs_args_t *args, cs_store_t *store,
+    const cc_coupon_t *coupon, const char *origin);
+static int cs_resolve_by_api(const cs_args_t *args, cs_store_t *store,
+    const char *origin);
+static cs_status_e cs_resolve_settle(cs_answers_t *answers, cs_store_t *store,
+    const char *origin, const cs_reply_t *reply, cs_asked_t *asked);
+static cs_status_e cs_resolve_version(cs_store_t *store, cs_asked_t *asked,
+    cc_str_t code);
+static void cs_resolve_versioned(void *ctx, const cs_coupon_t *coupon);
 static int cs_resolve_read(const cs_args_t *args, cc_coupon_t *coupon);
 static int cs_resolve_report(cs_store_t *store, const cs_args_t *args);
 static void cs_resolve_coupon(void *ctx, const cs_coupon_t *coupon);
@@ -27,10 +42,11 @@ cs_cmd_resolve(const cs_args_t *args)
     char           origin[48];
     cs_store_t    *store;
     cc_coupon_t    coupon;
-    cs_worker_t   *worker;
 
-    if (cs_resolve_read(args, &coupon) != 0) {
-        return CS_USAGE;
+    if (args->status || args->real_win || args->conf.api.base_url == NULL) {
+        if (cs_resolve_read(args, &coupon) != 0) {
+            return CS_USAGE;
+        }
     }
 
     store = cs_open_store(args);
@@ -41,13 +57,34 @@ cs_cmd_resolve(const cs_args_t *args)
     (void) snprintf(origin, sizeof(origin), "resolve:%lld",
                     (long long) cs_now());
 
+    failed = args->status
+             ? cs_resolve_by_hand(args, store, &coupon, origin)
+             : cs_resolve_by_api(args, store, origin);
+
+    if (!failed) {
+        failed = cs_resolve_report(store, args);
+    }
+
+    cs_store_destroy(store);
+
+    return failed;
+}
+
+
+static int
+cs_resolve_by_hand(const cs_args_t *args, cs_store_t *store,
+    const cc_coupon_t *coupon, const char *origin)
+{
+    int           failed;
+    cs_worker_t  *worker;
+
     failed = 1;
     worker = cs_worker_create(store, &args->conf);
 
-    switch (cs_worker_resolve(worker, &coupon, origin)) {
+    switch (cs_worker_resolve(worker, coupon, origin)) {
 
     case CS_OK:
-        failed = cs_resolve_report(store, args);
+        failed = 0;
         break;
 
     case CS_NONE:
@@ -65,9 +102,118 @@ cs_cmd_resolve(const cs_args_t *args)
     }
 
     cs_worker_destroy(worker);
-    cs_store_destroy(store);
 
     return failed;
+}
+
+
+static int
+cs_resolve_by_api(const cs_args_t *args, cs_store_t *store, const char *origin)
+{
+    int              i, failed;
+    cc_str_t         code;
+    cs_api_t        *api;
+    cs_asked_t       asked;
+    cs_status_e      status;
+    cs_answers_t    *answers;
+
+    code = cs_str_of(args->argv[0]);
+    api = cs_api_create(&args->conf.api);
+    answers = cs_answers_create(store, &args->conf);
+    failed = -1;
+
+    for (i = 0; i < CS_RESOLVE_TRIES && failed < 0; i++) {
+
+        status = cs_resolve_version(store, &asked, code);
+
+        if (status == CS_OK && cs_api_get(api, code) != CS_API_OK) {
+            failed = cs_fail("%s", cs_api_error(api));
+            break;
+        }
+
+        if (status == CS_OK) {
+            status = cs_resolve_settle(answers, store, origin,
+                                       cs_api_reply(api), &asked);
+        }
+
+        if (status != CS_OK) {
+            failed = cs_fail("the store: %s", cs_store_error(store));
+
+        } else if (asked.items[0].answered) {
+            failed = 0;
+
+        } else if (!asked.items[0].moved) {
+            failed = cs_fail("the API answers with another coupon");
+        }
+    }
+
+    if (failed < 0) {
+        failed = cs_fail("the coupon changes faster than the API can be asked: "
+                         "try again");
+    }
+
+    cs_answers_destroy(answers);
+    cs_api_destroy(api);
+
+    return failed;
+}
+
+
+static cs_status_e
+cs_resolve_settle(cs_answers_t *answers, cs_store_t *store, const char *origin,
+    const cs_reply_t *reply, cs_asked_t *asked)
+{
+    cs_status_e  status;
+
+    cs_log_hold();
+
+    status = cs_store_begin(store, CS_WRITE);
+
+    if (status == CS_OK) {
+        status = cs_answers_settle(answers, CS_ANSWER_ASKED, origin, reply,
+                                   asked);
+    }
+
+    if (status == CS_OK) {
+        status = cs_store_commit(store);
+    }
+
+    if (status == CS_OK) {
+        cs_log_release();
+
+    } else {
+        cs_store_rollback(store);
+        cs_log_discard();
+    }
+
+    return status;
+}
+
+
+static cs_status_e
+cs_resolve_version(cs_store_t *store, cs_asked_t *asked, cc_str_t code)
+{
+    cs_status_e  status;
+
+    asked->n = 0;
+    cs_asked_add(asked, code, 0);
+
+    if (asked->n == 0) {
+        return CS_NONE;
+    }
+
+    status = cs_store_coupon(store, code, cs_resolve_versioned, asked);
+
+    return status == CS_NONE ? CS_OK : status;
+}
+
+
+static void
+cs_resolve_versioned(void *ctx, const cs_coupon_t *coupon)
+{
+    cs_asked_t  *asked = ctx;
+
+    asked->items[0].version = coupon->version;
 }
 
 
@@ -79,8 +225,8 @@ cs_resolve_read(const cs_args_t *args, cc_coupon_t *coupon)
     coupon->coupon_code = cs_str_of(args->argv[0]);
 
     if (args->status == NULL) {
-        return cs_usage("--status is missing: this version cannot ask the "
-                       "provider's API");
+        return cs_usage("--status is missing: without [api] only a person can "
+                        "say it");
     }
 
     if (cc_money_whole(&coupon->status, cs_str_of(args->status)) != 0) {

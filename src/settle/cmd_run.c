@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "command.h"
 #include "log.h"
+#include "poller.h"
 #include "retry.h"
 #include "stream.h"
 #include "worker.h"
@@ -47,8 +48,9 @@ static void cs_run_store_failed(cs_run_t *run);
 int
 cs_cmd_run(const cs_args_t *args)
 {
-    cs_run_t  *run;
-    unsigned   fatal;
+    cs_run_t     *run;
+    unsigned      fatal;
+    cs_poller_t  *poller;
 
     cs_stop_init();
 
@@ -70,9 +72,13 @@ cs_cmd_run(const cs_args_t *args)
            cs_text("consumer", args->conf.consumer),
            cs_text("store", args->conf.store.name));
 
+    poller = cs_poller_start(&args->conf);
+
     while (!run->fatal && !cs_stop_wait(0)) {
         cs_run_round(run);
     }
+
+    cs_poller_join(poller);
 
     cs_log(CS_LOG_INFO, cs_msg("stopped"));
 

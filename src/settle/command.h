@@ -21,6 +21,9 @@ typedef struct {
     char        **argv;
     const char   *status;        /* --status, --real-win; NULL if not given */
     const char   *real_win;
+    unsigned      once;          /* --once */
+    const char   *created_since; /* --created-since, --since */
+    const char   *since;
 } cs_args_t;
 
 
@@ -29,12 +32,24 @@ int cs_cmd_show(const cs_args_t *args);
 int cs_cmd_doubts(const cs_args_t *args);
 int cs_cmd_resolve(const cs_args_t *args);
 int cs_cmd_rejected(const cs_args_t *args);
+int cs_cmd_poll(const cs_args_t *args);
+int cs_cmd_recover(const cs_args_t *args);
+int cs_cmd_reconcile(const cs_args_t *args);
 int cs_cmd_migrate(const cs_args_t *args);
 int cs_cmd_check(const cs_args_t *args);
 
 /* a sentence on standard error; they return 1 and CS_USAGE */
 int cs_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * The text of an option as a time in Unix ms: 2026-01-31, 2026-01-31T12:00:00Z,
+ * or how long ago, as 3d.  Returns CS_USAGE after a sentence, or 0.
+ */
+int cs_time_option(int64_t *ms, const char *name, const char *text);
+
+/* 0 if [api] is set, else 1, and it was said */
+int cs_without_api(const cs_args_t *args);
 
 /* the store, opened; or NULL, and it was said why */
 cs_store_t *cs_open_store(const cs_args_t *args);

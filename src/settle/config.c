@@ -51,7 +51,7 @@ static const cs_option_t  cs_options[] = {
       offsetof(cs_conf_t, claim_after), "60s", NULL },
 
     { "store", "url", cs_set_store, offsetof(cs_conf_t, store), NULL,
-      "give sqlite:PATH" },
+      "give sqlite:PATH or postgresql://user@host/database" },
 
     { "store", "migrate", cs_set_flag, offsetof(cs_conf_t, migrate), "yes",
       NULL },
@@ -64,7 +64,31 @@ static const cs_option_t  cs_options[] = {
       offsetof(cs_conf_t, recalculation_status), "15", NULL },
 
     { "refunds", "effects", cs_set_effects, offsetof(cs_conf_t, effects),
-      "revoke_access debit_balance reverse_payout", NULL }
+      "revoke_access debit_balance reverse_payout", NULL },
+
+    { "api", "base_url", cs_set_web, offsetof(cs_conf_t, api.base_url),
+      NULL, NULL },
+
+    { "api", "token_file", cs_set_text, offsetof(cs_conf_t, api.token_file),
+      NULL, NULL },
+
+    { "api", "ca_file", cs_set_text, offsetof(cs_conf_t, api.ca_file),
+      NULL, NULL },
+
+    { "api", "timeout", cs_set_duration, offsetof(cs_conf_t, api.timeout),
+      "30s", NULL },
+
+    { "api", "interval", cs_set_duration, offsetof(cs_conf_t, api.interval),
+      "5m", NULL },
+
+    { "api", "window", cs_set_duration, offsetof(cs_conf_t, api.window),
+      "10m", NULL },
+
+    { "api", "confirm_after", cs_set_duration,
+      offsetof(cs_conf_t, api.confirm_after), "30s", NULL },
+
+    { "api", "recheck", cs_set_duration, offsetof(cs_conf_t, api.recheck),
+      "7d", NULL }
 };
 
 #define CS_OPTIONS  (sizeof(cs_options) / sizeof(cs_option_t))
@@ -75,6 +99,7 @@ typedef struct {
     const char  *path;
     FILE        *file;
     int          line;
+    unsigned     api;                      /* [api] was seen */
     int          lines[CS_OPTIONS];        /* where it was set; 0: nowhere */
     char        *error;                    /* empty until the first mistake */
     size_t       size;
@@ -87,6 +112,7 @@ static int cs_conf_option(void *user, const char *section, const char *name,
     const char *value);
 static void cs_conf_defaults(cs_conf_reading_t *r);
 static void cs_conf_finish(cs_conf_reading_t *r);
+static const char *cs_conf_api(const cs_conf_reading_t *r);
 static const char *cs_conf_password(cs_conf_t *conf);
 static void cs_conf_wrong(cs_conf_reading_t *r, int line, const char *format,
     ...) __attribute__((format(printf, 3, 4)));
@@ -169,9 +195,7 @@ cs_conf_section(cs_conf_reading_t *r, const char *line)
     len = (int) strcspn(line, "]\r\n");
 
     if (len == 3 && strncmp(line, "api", 3) == 0) {
-        cs_conf_wrong(r, r->line,
-                      "[api]: this version does not read the provider's API");
-        return;
+        r->api = 1;
     }
 
     for (i = 0; i < CS_OPTIONS; i++) {
@@ -293,6 +317,12 @@ cs_conf_finish(cs_conf_reading_t *r)
         return;
     }
 
+    error = cs_conf_api(r);
+    if (error) {
+        cs_conf_wrong(r, 0, "[api] %s", error);
+        return;
+    }
+
     if (conf->consumer == NULL) {
 
         if (gethostname(host, sizeof(host)) != 0) {
@@ -307,6 +337,36 @@ cs_conf_finish(cs_conf_reading_t *r)
 
     conf->inbox = cs_conf_join(conf->prefix, CC_KEY_INBOX);
     conf->rejected = cs_conf_join(conf->prefix, CC_KEY_REJECTED);
+}
+
+
+static const char *
+cs_conf_api(const cs_conf_reading_t *r)
+{
+    const cs_api_conf_t  *api = &r->conf->api;
+
+    if (!r->api) {
+        return NULL;
+    }
+
+    if (api->base_url == NULL) {
+        return "base_url is missing: give https://host";
+    }
+
+    if (api->token_file == NULL) {
+        return "token_file is missing: the file with the bearer token";
+    }
+
+    if (api->window < 2 * api->interval) {
+        return "window must be at least twice the interval, so that what one "
+               "round misses the next one sees";
+    }
+
+    if (api->window > 120 * 60 * 1000) {
+        return "window must be at most 120m: the API looks back no further";
+    }
+
+    return NULL;
 }
 
 
@@ -387,6 +447,9 @@ cs_conf_free(cs_conf_t *conf)
     free(conf->consumer);
     free(conf->inbox);
     free(conf->rejected);
+    free(conf->api.base_url);
+    free(conf->api.token_file);
+    free(conf->api.ca_file);
 }
 
 

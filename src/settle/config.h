@@ -22,6 +22,17 @@ typedef struct {
 } cs_statuses_t;
 
 typedef struct {
+    char     *base_url;                      /* NULL: there is no [api] */
+    char     *token_file;
+    char     *ca_file;                       /* NULL: the system's */
+    int64_t   timeout;                       /* ms, as all of these */
+    int64_t   interval;
+    int64_t   window;
+    int64_t   confirm_after;
+    int64_t   recheck;
+} cs_api_conf_t;
+
+typedef struct {
     cs_redis_conf_t   redis;
     char             *password_file;
     char             *prefix;
@@ -36,6 +47,8 @@ typedef struct {
     int64_t           recalculation_status;
 
     unsigned          effects;               /* of a refund: 1 << cc_effect_e */
+
+    cs_api_conf_t     api;
 
     char             *inbox;                 /* keys, made of the prefix */
     char             *rejected;

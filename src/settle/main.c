@@ -21,13 +21,21 @@
 
 #define CS_PATIENCE_MS    10000      /* of a command, for a locked store */
 
+enum {
+    CS_TAKES_NONE = 0,
+    CS_TAKES_RESULT = 1,             /* --status, --real-win */
+    CS_TAKES_ONCE = 2,
+    CS_TAKES_CREATED = 4,            /* --created-since */
+    CS_TAKES_SINCE = 8
+};
+
 typedef struct {
     const char  *name;
     const char  *words;              /* behind the name */
     int          min;                /* how many of them */
     int          max;
-    unsigned     resolves;           /* takes --status and --real-win */
     int        (*run)(const cs_args_t *args);
+    unsigned     takes;              /* the options it has */
     const char  *summary;
     const char  *help;
 } cs_command_t;
@@ -35,32 +43,59 @@ typedef struct {
 
 static const cs_command_t  cs_commands[] = {
 
-    { "run", "", 0, 0, 0, cs_cmd_run,
+    { "run", "", 0, 0, cs_cmd_run, CS_TAKES_NONE,
       "settle callbacks until SIGTERM",
       "Takes callbacks out of the inbox in Redis and settles them in the\n"
-      "store, one transaction for up to 64 of them. SIGTERM: finishes the\n"
-      "transaction in hand and exits with 0. The log is logfmt on standard\n"
-      "error.\n" },
+      "store, one transaction for up to 64 of them; reads the provider's API\n"
+      "too, if [api] is set. SIGTERM: finishes the transaction in hand and\n"
+      "exits with 0. The log is logfmt on standard error.\n" },
 
-    { "show", "CODE", 1, 1, 0, cs_cmd_show,
+    { "show", "CODE", 1, 1, cs_cmd_show, CS_TAKES_NONE,
       "one coupon with its bets and operations",
       "Shows a coupon as it stands in the store: its state, its bets, and\n"
       "each money operation with the running sum, which is what has been\n"
       "paid.\n" },
 
-    { "doubts", "", 0, 0, 0, cs_cmd_doubts,
+    { "doubts", "", 0, 0, cs_cmd_doubts, CS_TAKES_NONE,
       "coupons whose money is held",
       "Lists the coupons in doubt, one a line: code, state, generation,\n"
       "status, real_win, why. No money moves for them until `resolve`.\n" },
 
-    { "resolve", "CODE --status S [--real-win X]", 1, 1, 1, cs_cmd_resolve,
-      "say what is true of a coupon",
-      "Adopts status and real_win as the truth about a coupon that is\n"
-      "known, and writes the operations that follow. A final status needs\n"
-      "--real-win. Exits with 1 if the coupon is in doubt afterwards.\n" },
+    { "resolve", "CODE [--status S [--real-win X]]", 1, 1, cs_cmd_resolve,
+      CS_TAKES_RESULT,
+      "adopt what the API, or a person, says of a coupon",
+      "Asks the API for the coupon and adopts its state now. With --status\n"
+      "it is a person who says what is true, of a coupon that is known; a\n"
+      "final status then needs --real-win. Writes the operations that\n"
+      "follow. Exits with 1 if the coupon is in doubt afterwards.\n" },
 
-    { "rejected", "list | show ID | retry ID | drop ID", 1, 2, 0,
-      cs_cmd_rejected,
+    { "poll", "[--once]", 0, 0, cs_cmd_poll, CS_TAKES_ONCE,
+      "read the API on a schedule, without the inbox",
+      "Does what `run` does beside the inbox if [api] is set: reads the\n"
+      "calculated coupons every interval, and asks for those that wait for\n"
+      "the API's word. With --once one round, which covers everything since\n"
+      "the last one: for cron. After a break of more than 119 minutes it\n"
+      "recovers. Exits with 1 if the round failed; the next one covers it.\n" },
+
+    { "recover", "[--created-since TIME]", 0, 0, cs_cmd_recover,
+      CS_TAKES_CREATED,
+      "read again from the API what is not confirmed",
+      "One round of polling, then the coupons of the store without a\n"
+      "confirmed final, or confirmed in the last [api] recheck, in groups of\n"
+      "100; then coupons created since TIME that nobody has told of.\n"
+      "TIME is 2026-01-31, 2026-01-31T12:00:00Z, or how long ago, as 3d. It\n"
+      "can be interrupted and started again.\n" },
+
+    { "reconcile", "--since TIME", 0, 0, cs_cmd_reconcile, CS_TAKES_SINCE,
+      "compare the ledger with the API, changing nothing",
+      "Compares what the API says with the ledger: the coupons that were\n"
+      "created since TIME, and those with a money operation since TIME. One\n"
+      "line for each that differs, after a second look at it. Changes\n"
+      "nothing. Exits with 0 if all agree and 1 if not. TIME as in recover.\n"
+    },
+
+    { "rejected", "list | show ID | retry ID | drop ID", 1, 2,
+      cs_cmd_rejected, CS_TAKES_NONE,
       "what could not be taken or settled",
       "Looks after the quarantine: the stream PREFIX:rejected, where nginx\n"
       "puts bodies it refused (ids like 1700000000000-0), and the table\n"
@@ -71,21 +106,28 @@ static const cs_command_t  cs_commands[] = {
       "  retry ID  settles it now, and only then takes it out\n"
       "  drop ID   takes it out for good\n" },
 
-    { "migrate", "", 0, 0, 0, cs_cmd_migrate,
+    { "migrate", "", 0, 0, cs_cmd_migrate, CS_TAKES_NONE,
       "make the tables, or bring them up to date",
       "Makes the tables of the store, or changes those that an older version\n"
       "has made. `run` does the same, unless [store] migrate = no.\n" },
 
-    { "check", "", 0, 0, 0, cs_cmd_check,
+    { "check", "", 0, 0, cs_cmd_check, CS_TAKES_NONE,
       "what is wrong with configuration, Redis and store",
       "Looks at the configuration, at Redis and its settings, at the\n"
-      "consumer group and at the store. One line for each fact: ok, wrong,\n"
+      "consumer group, the store and the API. One line for each fact: ok, wrong,\n"
       "or a note on what may be meant so. Exits with 1 if one is wrong.\n" }
 };
 
 #define CS_COMMANDS  (sizeof(cs_commands) / sizeof(cs_command_t))
 
-enum { CS_OPT_STATUS = 256, CS_OPT_REAL_WIN, CS_OPT_VERSION };
+enum {
+    CS_OPT_STATUS = 256,
+    CS_OPT_REAL_WIN,
+    CS_OPT_ONCE,
+    CS_OPT_CREATED_SINCE,
+    CS_OPT_SINCE,
+    CS_OPT_VERSION
+};
 
 static const struct option  cs_long_options[] = {
     { "config", required_argument, NULL, 'c' },
@@ -93,6 +135,9 @@ static const struct option  cs_long_options[] = {
     { "version", no_argument, NULL, CS_OPT_VERSION },
     { "status", required_argument, NULL, CS_OPT_STATUS },
     { "real-win", required_argument, NULL, CS_OPT_REAL_WIN },
+    { "once", no_argument, NULL, CS_OPT_ONCE },
+    { "created-since", required_argument, NULL, CS_OPT_CREATED_SINCE },
+    { "since", required_argument, NULL, CS_OPT_SINCE },
     { NULL, 0, NULL, 0 }
 };
 
@@ -207,6 +252,18 @@ cs_options_read(cs_options_t *options, cs_args_t *args, int argc, char **argv)
             args->real_win = optarg;
             break;
 
+        case CS_OPT_ONCE:
+            args->once = 1;
+            break;
+
+        case CS_OPT_CREATED_SINCE:
+            args->created_since = optarg;
+            break;
+
+        case CS_OPT_SINCE:
+            args->since = optarg;
+            break;
+
         default:
             options->wrong = 1;
         }
@@ -241,9 +298,23 @@ cs_command_wrong(const cs_command_t *command, const cs_options_t *options,
                         command->words, command->words[0] ? " " : "");
     }
 
-    if (!command->resolves && (args->status || args->real_win)) {
+    if (!(command->takes & CS_TAKES_RESULT)
+        && (args->status || args->real_win))
+    {
         return cs_usage("%s takes no --status and no --real-win",
                         command->name);
+    }
+
+    if (!(command->takes & CS_TAKES_ONCE) && args->once) {
+        return cs_usage("%s takes no --once", command->name);
+    }
+
+    if (!(command->takes & CS_TAKES_CREATED) && args->created_since) {
+        return cs_usage("%s takes no --created-since", command->name);
+    }
+
+    if (!(command->takes & CS_TAKES_SINCE) && args->since) {
+        return cs_usage("%s takes no --since", command->name);
     }
 
     if (options->config == NULL) {
@@ -264,13 +335,13 @@ cs_help(void)
                   "Redis.\n\n");
 
     for (i = 0; i < CS_COMMANDS; i++) {
-        (void) printf("  %-9s %s\n", cs_commands[i].name,
+        (void) printf("  %-10s %s\n", cs_commands[i].name,
                       cs_commands[i].summary);
     }
 
     (void) printf("\n"
-                  "  -c FILE    the configuration (INI)\n"
-                  "  --help     this; after a command, about the command\n"
+                  "  -c FILE     the configuration (INI)\n"
+                  "  --help      this; after a command, about the command\n"
                   "  --version\n\n"
                   "Exit status: 0 done, 1 not done, 2 wrong usage.\n");
 }

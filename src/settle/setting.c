@@ -31,13 +31,68 @@ cs_set_text(void *field, const char *value)
 }
 
 
+/*
+ * A token goes to that address: in the clear only to this machine, where a
+ * proxy may be what speaks TLS.
+ */
+
+const char *
+cs_set_web(void *field, const char *value)
+{
+    char         *url;
+    size_t        i, len;
+    const char   *host;
+    static const char *const  local[] = {
+        "http://127.0.0.1", "http://localhost", "http://[::1]"
+    };
+
+    len = strlen(value);
+
+    while (len && value[len - 1] == '/') {
+        len--;
+    }
+
+    host = strstr(value, "://");
+
+    if (host == NULL || value + len <= host + 3 || host[3] == '/'
+        || strcspn(value, "?#@ \t") < len)
+    {
+        return "is no address such as https://coupon-api.example.com";
+    }
+
+    for (i = 0; strncmp(value, "https://", 8) != 0; i++) {
+
+        if (i == sizeof(local) / sizeof(local[0])) {
+            return "must begin with https:// (http:// is for this machine "
+                   "only: a token goes there)";
+        }
+
+        host = value + strlen(local[i]);
+
+        if (strncmp(value, local[i], strlen(local[i])) == 0
+            && (*host == '\0' || *host == ':' || *host == '/'))
+        {
+            break;
+        }
+    }
+
+    url = cs_copy(value);
+    url[len] = '\0';
+
+    *(char **) field = url;
+
+    return NULL;
+}
+
+
 const char *
 cs_set_duration(void *field, const char *value)
 {
     size_t              i;
     int64_t             n;
-    static const char   units[] = "smh";
-    static const int    ms[] = { 1000, 60 * 1000, 60 * 60 * 1000 };
+    static const char   units[] = "smhd";
+    static const int    ms[] = { 1000, 60 * 1000, 60 * 60 * 1000,
+                                 24 * 60 * 60 * 1000 };
 
     n = 0;
 

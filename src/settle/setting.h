@@ -18,6 +18,9 @@ const char *cs_set_redis(void *field, const char *value);
 /* a char *, which becomes a copy, */
 const char *cs_set_text(void *field, const char *value);
 
+/* a char *, a URL of https:, or of http: on this machine, */
+const char *cs_set_web(void *field, const char *value);
+
 /* an int64_t, in ms, */
 const char *cs_set_duration(void *field, const char *value);
 

@@ -29,6 +29,7 @@ libcjson-dev        JSON trees
 libxxhash-dev       digests of bodies
 libinih-dev         INI files (coupon-settle)
 libsqlite3-dev      SQLite (coupon-settle)
+libcurl4-openssl-dev  HTTP (coupon-settle)
 libpq-dev           PostgreSQL (coupon-settle)
 END
     ;;
@@ -36,6 +37,7 @@ END
 nginx               the web server itself
 redis-server        the inbox
 curl                sends callbacks
+ca-certificates     whom to believe (the API)
 openssl             signs callbacks
 procps              ps
 sqlite3             looks into the ledger
