@@ -1,7 +1,8 @@
 package CouponProcess;
 
 # One child process of a test: started in its own process group, so that its
-# own children (nginx's workers) go with it, and ended by pid only.
+# own children (nginx's workers) go with it, and ended by pid only.  Should the
+# test itself be killed, the kernel sends the child SIGTERM (setpriv).
 #
 #   name, dir, log       log takes stderr, and stdout unless out => FILE
 #   command              [program, arguments]
@@ -69,8 +70,8 @@ sub become
     $ENV{$_} = $self->{env}{$_} for keys %{ $self->{env} };
 
     no warnings 'exec';
-    exec { $self->{command}[0] } @{ $self->{command} };
-    print STDERR "$self->{command}[0]: $!\n";
+    exec 'setpriv', '--pdeathsig', 'TERM', '--', @{ $self->{command} };
+    print STDERR "setpriv: $!\n";
     POSIX::_exit(127);
 }
 
