@@ -171,6 +171,22 @@ $redis->restart;
 recovered($redis, 'Redis is started again');
 
 
+# --- killed while it has a callback in its hands
+
+$redis->pause;
+my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
+                                   PeerPort => $nginx->{port}) or die $!;
+print {$socket} request_text('/cb', callback('in-hand', { code => 'h',
+    status => 2, real_win => 1 }), secret => $secret);
+ok +(wait_for { get($nginx, '/metrics')->{body} =~ /^coupon_callback_pending 1$/m }
+    TIMEOUT), 'a callback is with Redis';
+$redis->kill9;
+like(do { local $/; <$socket> }, qr/^HTTP\/1\.1 503 .*"unavailable"/s,
+     '... which is killed: 503, without waiting for the deadline');
+$redis->restart;
+recovered($redis, 'Redis is here again');
+
+
 # --- refusing every write
 
 for my $case (
@@ -243,8 +259,7 @@ recovered($redis, 'Redis goes on');
 # a script that does not end: Redis answers BUSY
 $before = error_count('busy');
 my $script = CouponRedis->new(name => 'script', port => $port, pid => 0);
-my $socket = $script->connected;
-print {$socket} CouponRedis::encode('EVAL', 'while true do end', 0);
+print { $script->connected } CouponRedis::encode('EVAL', 'while true do end', 0);
 ok +(wait_for { $redis->try('PING') =~ /^BUSY/ }), 'a script runs and runs';
 refused('Redis is busy');
 ok(error_count('busy') > $before, '... counted as busy');
@@ -288,6 +303,38 @@ disconnect($redis);
 refused('a wrong password', '/strict');
 $redis->cmd('CONFIG', 'SET', 'requirepass', '');
 recovered($redis, 'no password is wanted');
+
+
+# --- too many clients
+
+$redis->cmd('CONFIG', 'SET', 'maxclients', 1);
+disconnect($redis);
+refused('Redis takes no more clients');
+$redis->cmd('CONFIG', 'SET', 'maxclients', 10_000);
+recovered($redis, 'Redis takes clients');
+
+
+# --- full of callbacks that nobody settles; then somebody does
+
+my ($used) = $redis->cmd('INFO', 'memory') =~ /^used_memory:(\d+)/m;
+my $big = 'y' x 100_000;
+my $answer;
+
+$redis->cmd('CONFIG', 'SET', 'maxmemory', $used + 5_000_000);
+ok +(wait_for {
+    my $body = callback('big-' . ++$number, { code => "c$number", status => 2,
+                                              real_win => 1 });
+    substr $body, -1, 0, qq(,"more":"$big");
+    $answer = post($nginx, '/cb', $body, secret => $secret);
+    $answer->{status} != 200;
+} 30), 'callbacks fill the memory of Redis';
+is($answer->{status}, 503, '... until there is a 503');
+
+my $settle = start_settle(redis => $redis);
+ok +(wait_for { $redis->cmd('XLEN', $inbox) == 0 } 60),
+   '... the daemon settles them nevertheless';
+ok +(wait_for { retry('/cb') && taken('/cb') }), '... and there is room again';
+is($settle->stop, 0, '... the daemon ends with 0');
 
 
 # --- what stays behind
