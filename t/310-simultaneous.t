@@ -245,4 +245,24 @@ $redis->cmd('DEL', '{coupons}:seen:sportapi:list');
 is(post($one, '/cb', batch('list', 1), secret => $secret)->{status}, 200,
    '... after the repair it is taken');
 
+
+# a user who may set the mark, but not read it
+my $user = start_nginx(server => <<"END");
+        location = /cb {
+            coupon_callback sportapi;
+            coupon_callback_redis 127.0.0.1:$redis->{port} user=u password=p;
+            coupon_callback_secret $secret;
+        }
+END
+my $unread = batch('unread', 1);
+
+$redis->cmd('ACL', 'SETUSER', 'u', 'on', '>p', '~*', '+@all', '-get');
+ok +(wait_for { post($user, '/cb', $unread, secret => $secret)->{body}
+                =~ /did not/ }), 'the mark may not be read: refused by Redis';
+$redis->cmd('ACL', 'SETUSER', 'u', '+get');
+is(post($user, '/cb', $unread, secret => $secret)->{status}, 200,
+   '... after the repair it is taken, or known');
+cmp_ok(scalar(grep { $_->{id} eq 'unread' } $redis->entries($inbox)), '>', 0,
+       '... and what is known is in the inbox');
+
 done_testing;
