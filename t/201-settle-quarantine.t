@@ -51,7 +51,7 @@ my @bad = (
     [callback('half', { code => 'half', status => 2, real_win => 9 },
               { code => 'half2', status => '"2"' }), qr/status/],
     [callback('other-source', $good), qr/does not settle this source/,
-     source => 'apple'],
+     source => 'elsewhere'],
     [callback('other-id', $good), qr/are not those of the body/,
      id => 'somebody-else'],
     [callback('other-count', $good), qr/are not those of the body/,
@@ -88,7 +88,7 @@ for my $i (0 .. $#bad) {
 }
 
 like($rejected[-1][3], qr/no body/, '... even without a body');
-is($rejected[4][1], 'apple', '... and its source');
+is($rejected[4][1], 'elsewhere', '... and its source');
 is_deeply(credits(), [sort map { "c$_:0:final_credit" } 0 .. @bad],
           'the good ones between them are settled');
 is((ledger($config, "SELECT count(*) FROM coupon_callback_batches"))[0][0],

@@ -154,15 +154,15 @@ is($settle->stop, 0, 'stopped');
 
 # --- made by a newer program, or by none
 
-system('sqlite3', $database, 'PRAGMA user_version = 2') == 0 or die;
+system('sqlite3', $database, 'PRAGMA user_version = 99') == 0 or die;
 $settle->start;
 is($settle->wait, 1, 'a store of a newer version ends the daemon');
-ok(logged($settle, qr/level=error msg="the store cannot be used" [^\n]* version 2/),
+ok(logged($settle, qr/level=error msg="the store cannot be used" [^\n]* version 99/),
    '... which says why');
 
 my ($status, $out, $err) = settle_command($config, 'show', '1-1');
 is($status, 1, '... and every other command');
-like($err, qr/tables are of version 2, this program knows version 1/,
+like($err, qr/tables are of version 99, this program knows version \d+$/m,
      '... says so too');
 
 

@@ -55,8 +55,9 @@ cc_apple_event(cc_store_event_t *out, cc_json_t *json, cc_str_t body)
     tree = cc_claims_parse(json, body, &error);
 
     if (tree != NULL) {
-        (void) cc_claim_string(tree, "signedPayload", &text);
-        error = cc_apple_payload(json, text, &payload);
+        error = cc_claim_string(tree, "signedPayload", &text)
+                ? cc_apple_payload(json, text, &payload)
+                : "the body has no signedPayload";
     }
 
     if (error == NULL) {
