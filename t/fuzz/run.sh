@@ -41,6 +41,9 @@ seeds() {
         | seed json values
     printf '%s' '{"batchId":"b","couponCount":1,"coupons":[{"status":2,
 "coupon_code":"1"}]}' | seed envelope small
+    printf '%s' '{"batchId":"b","couponCount":1,"coupons":[{"status":2,
+"coupon_code":"\u0031","events_data":[{"uuid":"\u0061","status":2}]}]}' \
+        | seed envelope bet
     printf '%s' '{"code":1,"body":{"query_type":"ids","coupons":[{"coupon_code":
 "0001","status":2,"real_win":1.5,"events_data":[{"id":98123,"status":2}]}]},
 "error_code":null,"error_message":null}' | seed snapshot list
