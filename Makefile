@@ -41,6 +41,7 @@ CORE          := $(wildcard src/core/*.c)
 PROVIDERS     := $(wildcard src/providers/*.c)
 SETTLE        := $(wildcard src/settle/*.c)
 UNIT          := $(wildcard t/unit/*_test.c)
+SETTLE_UNIT   := $(wildcard t/settle/*_test.c)
 HEADERS       := $(wildcard src/*/*.h)
 MODULE_SRC    := config $(NAME).c $(HEADERS) $(CORE) \
                  $(PROVIDERS) $(wildcard src/ngx/*.c)
@@ -48,7 +49,8 @@ MODULE_SRC    := config $(NAME).c $(HEADERS) $(CORE) \
 CORE_OBJ      := $(CORE:%.c=$(OUT)/obj/%.o)
 PROVIDERS_OBJ := $(PROVIDERS:%.c=$(OUT)/obj/%.o)
 SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
-UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%)
+UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%) \
+                 $(SETTLE_UNIT:t/settle/%.c=$(OUT)/t/settle/%)
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
 SETTLE_LIBS   := -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
@@ -67,7 +69,7 @@ module: build/$(NAME).so
 
 settle: $(OUT)/coupon-settle
 
-unit: $(UNIT_BIN)
+unit: $(UNIT_BIN) $(OUT)/t/truth_test
 
 
 # --- the daemon and the unit tests: no nginx header in sight ---------------
@@ -80,6 +82,21 @@ $(OUT)/t/%: $(OUT)/obj/t/unit/%.o $(PROVIDERS_OBJ) $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(CORE_LIBS) -lz
+
+$(OUT)/t/settle/%: $(OUT)/obj/t/settle/%.o $(CORE_OBJ) \
+                 $(filter-out %/main.o $(OUT)/obj/src/settle/cmd_%,$(SETTLE_OBJ))
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
+
+# the daemon with a provider and a clock that the test makes
+$(OUT)/t/truth_test: $(addprefix $(OUT)/obj/t/truth/,truth_test.o provider.o) \
+                 $(filter-out $(addprefix %/,main.o api.o api_http.o token.o \
+                     clock.o poller.o) $(OUT)/obj/src/settle/cmd_%, \
+                     $(SETTLE_OBJ)) $(CORE_OBJ)
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
 
 # the core is compiled without -Isrc/settle, so that it cannot include from it
 $(OUT)/obj/src/core/%.o: src/core/%.c
@@ -103,6 +120,18 @@ $(OUT)/obj/t/unit/%.o: t/unit/%.c
 	$(call say,cc,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/providers -Isrc/core \
 	    -c -o $@ $<
+
+$(OUT)/obj/t/settle/%.o: t/settle/%.c
+	@mkdir -p $(@D)
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/settle -Isrc/core \
+	    $(SETTLE_CFLAGS) -c -o $@ $<
+
+$(OUT)/obj/t/truth/%.o: t/truth/%.c
+	@mkdir -p $(@D)
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/truth -It/unit -Isrc/settle \
+	    -Isrc/core $(SETTLE_CFLAGS) -c -o $@ $<
 
 .SECONDARY:
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

@@ -349,6 +349,7 @@ cs_post_begin(cs_store_t *store, cs_access_e access)
     cs_post_t  *post = (cs_post_t *) store;
 
     post->writing = access == CS_WRITE;
+    post->spoiled = CS_OK;
 
     /* it goes with the first statement, and fails with it */
 
@@ -362,10 +363,17 @@ cs_post_begin(cs_store_t *store, cs_access_e access)
 static cs_status_e
 cs_post_commit(cs_store_t *store)
 {
-    char          why[sizeof(((cs_pg_t *) NULL)->error)];
     unsigned      committed;
     cs_post_t    *post = (cs_post_t *) store;
     cs_status_e   status;
+
+    /* PostgreSQL takes nothing more after a failure */
+
+    if (post->spoiled != CS_OK) {
+        (void) snprintf(post->db.error, sizeof(post->db.error), "%s",
+                        post->why);
+        return post->spoiled;
+    }
 
     committed = 0;
 
@@ -388,10 +396,8 @@ cs_post_commit(cs_store_t *store)
     }
 
     if (post->db.conn == NULL) {
-        memcpy(why, post->db.error, sizeof(why));
-
         (void) snprintf(post->db.error, sizeof(post->db.error),
-                        "lost in COMMIT, to be looked up: %.250s", why);
+                        "lost in COMMIT, to be looked up: %s", post->why);
     }
 
     return status;
@@ -415,7 +421,7 @@ cs_post_rollback(cs_store_t *store)
     char        why[sizeof(((cs_pg_t *) NULL)->error)];
     cs_post_t  *post = (cs_post_t *) store;
 
-    /* the reason must survive this */
+    /* why it is rolled back must survive this */
 
     memcpy(why, post->db.error, sizeof(why));
 
@@ -471,7 +477,15 @@ cs_post_wait(cs_post_t *post)
 
     status = cs_pg_wait(&post->db);
 
-    return status == CS_OK ? CS_OK : cs_post_verdict(post);
+    if (status != CS_OK) {
+        status = cs_post_verdict(post);
+
+        post->spoiled = status;
+        (void) snprintf(post->why, sizeof(post->why), "%.255s",
+                        post->db.error);
+    }
+
+    return status;
 }
 
 

@@ -1,7 +1,7 @@
 /*
  * What the files of the PostgreSQL store share: the connection and its
  * transactions (store_postgres.c), reading and fetching (store_postgres_rows.c),
- * saving (store_postgres_save.c), and the statements (store_postgres_sql.c).
+ * saving (store_postgres_save.c), the statements (store_postgres_sql.c).
  */
 
 #ifndef CS_STORE_POSTGRES_H
@@ -18,7 +18,9 @@ typedef struct {
     cs_work_t     work;
     const char   *url;
     int           patience_ms;
-    unsigned      writing;        /* in a CS_WRITE transaction */
+    unsigned      writing;        /* in a CS_WRITE transaction, */
+    cs_status_e   spoiled;        /* whose first failure this was, */
+    char          why[256];       /* and this its reason */
     unsigned      collided;
 } cs_post_t;
 
