@@ -24,6 +24,8 @@ typedef struct {
     unsigned      once;          /* --once */
     const char   *created_since; /* --created-since, --since */
     const char   *since;
+    const char   *fraction;      /* --fraction */
+    const char   *out;           /* --out */
 } cs_args_t;
 
 
@@ -35,6 +37,9 @@ int cs_cmd_rejected(const cs_args_t *args);
 int cs_cmd_poll(const cs_args_t *args);
 int cs_cmd_recover(const cs_args_t *args);
 int cs_cmd_reconcile(const cs_args_t *args);
+int cs_cmd_requests(const cs_args_t *args);
+int cs_cmd_refunded(const cs_args_t *args);
+int cs_cmd_jwks(const cs_args_t *args);
 int cs_cmd_migrate(const cs_args_t *args);
 int cs_cmd_check(const cs_args_t *args);
 

@@ -63,6 +63,9 @@ static const cs_option_t  cs_options[] = {
     { "sportapi", "recalculation_status", cs_set_status,
       offsetof(cs_conf_t, recalculation_status), "15", NULL },
 
+    { "google", "keys_url", cs_set_web, offsetof(cs_conf_t, keys_url),
+      "https://www.googleapis.com/oauth2/v3/certs", NULL },
+
     { "refunds", "effects", cs_set_effects, offsetof(cs_conf_t, effects),
       "revoke_access debit_balance reverse_payout", NULL },
 
@@ -447,6 +450,7 @@ cs_conf_free(cs_conf_t *conf)
     free(conf->consumer);
     free(conf->inbox);
     free(conf->rejected);
+    free(conf->keys_url);
     free(conf->api.base_url);
     free(conf->api.token_file);
     free(conf->api.ca_file);

@@ -46,6 +46,7 @@ typedef struct {
     cs_statuses_t     final_statuses;
     int64_t           recalculation_status;
 
+    char             *keys_url;              /* of Google's keys */
     unsigned          effects;               /* of a refund: 1 << cc_effect_e */
 
     cs_api_conf_t     api;

@@ -26,7 +26,9 @@ enum {
     CS_TAKES_RESULT = 1,             /* --status, --real-win */
     CS_TAKES_ONCE = 2,
     CS_TAKES_CREATED = 4,            /* --created-since */
-    CS_TAKES_SINCE = 8
+    CS_TAKES_SINCE = 8,
+    CS_TAKES_FRACTION = 16,
+    CS_TAKES_OUT = 32
 };
 
 typedef struct {
@@ -106,6 +108,31 @@ static const cs_command_t  cs_commands[] = {
       "  retry ID  settles it now, and only then takes it out\n"
       "  drop ID   takes it out for good\n" },
 
+    { "requests", "list | close SOURCE ID", 1, 3, cs_cmd_requests,
+      CS_TAKES_NONE,
+      "what Apple and Google ask, and wait for",
+      "Looks after the table `store_requests`.\n"
+      "  list             the open ones, the most urgent first: the time left,\n"
+      "                   source, id, kind, transaction. consumption: Apple\n"
+      "                   asks for consumption data; review: Google asks about\n"
+      "                   a chargeback; units: Google has refunded a part, and\n"
+      "                   `refunded` is to say which\n"
+      "  close SOURCE ID  it is answered\n" },
+
+    { "refunded", "SOURCE TRANSACTION --fraction N", 2, 2, cs_cmd_refunded,
+      CS_TAKES_FRACTION,
+      "state how much of a transaction is refunded",
+      "Adopts it, as of now, and writes the operations that follow. SOURCE is\n"
+      "apple or google, TRANSACTION a transactionId or an orderId that is\n"
+      "known. N is 0 to 100000, in thousandths of a percent, or a part such\n"
+      "as 1/3 of the units.\n" },
+
+    { "jwks", "--out FILE", 0, 0, cs_cmd_jwks, CS_TAKES_OUT,
+      "fetch Google's keys into the file that nginx reads",
+      "Fetches [google] keys_url, and replaces FILE in one step if what comes\n"
+      "is a set with a usable key. A member \"expires\" says how long the\n"
+      "server lets it be kept. For a timer: at least every few hours.\n" },
+
     { "migrate", "", 0, 0, cs_cmd_migrate, CS_TAKES_NONE,
       "make the tables, or bring them up to date",
       "Makes the tables of the store, or changes those that an older version\n"
@@ -126,6 +153,8 @@ enum {
     CS_OPT_ONCE,
     CS_OPT_CREATED_SINCE,
     CS_OPT_SINCE,
+    CS_OPT_FRACTION,
+    CS_OPT_OUT,
     CS_OPT_VERSION
 };
 
@@ -138,6 +167,8 @@ static const struct option  cs_long_options[] = {
     { "once", no_argument, NULL, CS_OPT_ONCE },
     { "created-since", required_argument, NULL, CS_OPT_CREATED_SINCE },
     { "since", required_argument, NULL, CS_OPT_SINCE },
+    { "fraction", required_argument, NULL, CS_OPT_FRACTION },
+    { "out", required_argument, NULL, CS_OPT_OUT },
     { NULL, 0, NULL, 0 }
 };
 
@@ -264,6 +295,14 @@ cs_options_read(cs_options_t *options, cs_args_t *args, int argc, char **argv)
             args->since = optarg;
             break;
 
+        case CS_OPT_FRACTION:
+            args->fraction = optarg;
+            break;
+
+        case CS_OPT_OUT:
+            args->out = optarg;
+            break;
+
         default:
             options->wrong = 1;
         }
@@ -315,6 +354,14 @@ cs_command_wrong(const cs_command_t *command, const cs_options_t *options,
 
     if (!(command->takes & CS_TAKES_SINCE) && args->since) {
         return cs_usage("%s takes no --since", command->name);
+    }
+
+    if (!(command->takes & CS_TAKES_FRACTION) && args->fraction) {
+        return cs_usage("%s takes no --fraction", command->name);
+    }
+
+    if (!(command->takes & CS_TAKES_OUT) && args->out) {
+        return cs_usage("%s takes no --out", command->name);
     }
 
     if (options->config == NULL) {
