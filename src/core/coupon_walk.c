@@ -70,7 +70,8 @@ cc_coupons_walk(cc_coupons_t *w, const cc_json_token_t *open)
 
 
 static const char *
-cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open, const cc_list_t *list)
+cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open,
+    const cc_list_t *list)
 {
     const char       *error;
     cc_json_type_e    type;

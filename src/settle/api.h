@@ -15,8 +15,11 @@
 #include "snapshot.h"
 
 
-#define CS_API_MINUTES  120                  /* CONTRACT: longest window */
-#define CS_API_PERIOD   (24 * 3600 * 1000)   /* … and creation period, in ms */
+#define CS_API_MINUTES  120              /* CONTRACT: longest window, … */
+#define CS_API_PERIOD   (24 * 3600 * 1000)  /* … and creation period, in ms */
+
+/* what we ask for: an answer of a size, and a transaction, that nobody minds */
+#define CS_API_SLICE    (3600 * 1000)
 
 typedef enum {
     CS_API_OK = 0,

@@ -70,7 +70,7 @@ cs_reconcile(cs_audit_t *audit, int64_t since)
 
     for (from = since; from < now; from = to) {
 
-        to = from + CS_API_PERIOD < now ? from + CS_API_PERIOD : now;
+        to = from + CS_API_SLICE < now ? from + CS_API_SLICE : now;
 
         if (cs_audit_created(audit, from, to) != CS_OK) {
             return cs_reconcile_failed(audit);

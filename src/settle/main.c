@@ -83,8 +83,9 @@ static const cs_command_t  cs_commands[] = {
       CS_TAKES_CREATED,
       "read again from the API what is not confirmed",
       "One round of polling, then the coupons of the store without a\n"
-      "confirmed final, or confirmed in the last [api] recheck, in groups of\n"
-      "100; then coupons created since TIME that nobody has told of.\n"
+      "confirmed final, or confirmed within the last [api] recheck, in groups\n"
+      "of 100; then coupons created within that time, or since TIME, if nobody\n"
+      "has told of them.\n"
       "TIME is 2026-01-31, 2026-01-31T12:00:00Z, or how long ago, as 3d. It\n"
       "can be interrupted and started again.\n" },
 
@@ -93,8 +94,7 @@ static const cs_command_t  cs_commands[] = {
       "Compares what the API says with the ledger: the coupons that were\n"
       "created since TIME, and those with a money operation since TIME. One\n"
       "line for each that differs, after a second look at it. Changes\n"
-      "nothing. Exits with 0 if all agree and 1 if not. TIME as in recover.\n"
-    },
+      "nothing. Exits with 0 if all agree, else 1. TIME as in recover.\n" },
 
     { "rejected", "list | show ID | retry ID | drop ID", 1, 2,
       cs_cmd_rejected, CS_TAKES_NONE,

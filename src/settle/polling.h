@@ -25,7 +25,7 @@
 typedef enum {
     CS_RECOVER_NOT = 0,
     CS_RECOVER_CODES,            /* what is not confirmed, by code */
-    CS_RECOVER_PERIODS           /* what was created since, day by day */
+    CS_RECOVER_PERIODS           /* what was created since, hour by hour */
 } cs_recover_e;
 
 typedef struct {
@@ -80,7 +80,7 @@ int64_t cs_poll_step(cs_poll_t *poll);
 
 /*
  * A recovery, whether there was a break or not; coupons created from `created`
- * on (Unix ms; 0: from the break on) are looked for.
+ * on (Unix ms) are looked for, and at least those of the last `recheck`.
  */
 void cs_poll_recover(cs_poll_t *poll, int64_t created);
 

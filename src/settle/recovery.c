@@ -42,7 +42,11 @@ cs_recovery_begin(cs_poll_t *p, int64_t since, int64_t created)
     r->after.len = 0;
     r->since = since - CS_RECOVERY_MARGIN;
     r->until = cs_now();
-    r->created = created && created < r->since ? created : r->since;
+    r->created = r->since - p->conf->api.recheck;
+
+    if (created && created < r->created) {
+        r->created = created;
+    }
 
     cs_time_format(time, since);
     cs_log(CS_LOG_WARN, cs_msg("recovery begins"), cs_text("since", time));
@@ -52,7 +56,7 @@ cs_recovery_begin(cs_poll_t *p, int64_t since, int64_t created)
 void
 cs_poll_recover(cs_poll_t *p, int64_t created)
 {
-    cs_recovery_begin(p, created ? created : cs_now(), created);
+    cs_recovery_begin(p, cs_now(), created);
 }
 
 
@@ -152,7 +156,7 @@ cs_recovery_period(cs_poll_t *p)
         return;
     }
 
-    to = r->created + CS_API_PERIOD;
+    to = r->created + CS_API_SLICE;
     to = to < r->until ? to : r->until;
 
     result = cs_api_created(p->api, r->created, to);

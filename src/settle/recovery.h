@@ -5,8 +5,9 @@
  * The known coupons are read by their codes, in groups of 100: those without a
  * confirmed final, and those confirmed so lately (`recheck` before the break)
  * that a recalculation in the break may have been missed.  Then the coupons
- * created since, day by day, for those nobody has told us of.  Regular rounds
- * go on meanwhile, so what changes after it was read is seen by them.
+ * created from as long before the break on, hour by hour, for those that nobody
+ * has told us of.  Regular rounds go on meanwhile, so what changes after it was
+ * read is seen by them.
  *
  * It may be broken off at any moment: the mark gap_since stays, and the next
  * start begins anew; what is settled already is then only confirmed.
@@ -30,7 +31,7 @@ void cs_recovery_step(cs_poll_t *poll);
 
 /* of polling.c */
 
-/* asks for poll->asked and settles the answer; 0: it has failed, and was said */
+/* asks for poll->asked and settles the answer; 0: it failed, and was said */
 int cs_poll_ask(cs_poll_t *poll, const char *what);
 
 /* settles the answer in a transaction of its own; a failure was said */
