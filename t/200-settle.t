@@ -8,6 +8,7 @@ use warnings;
 
 use lib 't/lib';
 use CouponTest;
+use JSON::PP;
 use Test::More;
 
 my $inbox = '{coupons}:inbox';
@@ -29,7 +30,8 @@ sub coupon
 {
     my ($code) = @_;
     my ($row) = ledger($config, "SELECT state, settlement_generation, status,
-        real_win, doubt, confirmed_at IS NOT NULL, version FROM coupons
+        real_win, doubt, 
+        CASE WHEN confirmed_at IS NULL THEN 0 ELSE 1 END, version FROM coupons
         WHERE coupon_code = '$code'");
 
     return $row;
@@ -134,12 +136,15 @@ my @amounts = (
 settle(map { callback("d$_", { code => "d$_", status => 2,
                                real_win => $amounts[$_][0] }) } 0 .. $#amounts);
 
+my ($typeof, $decimal) = on_postgres() ? qw(pg_typeof numeric)
+                                       : qw(typeof text);
+
 for my $i (0 .. $#amounts) {
-    is_deeply([ledger($config, "SELECT amount, typeof(amount), real_win,
-        typeof(real_win) FROM coupons JOIN coupon_operations
+    is_deeply([ledger($config, "SELECT amount, $typeof(amount), real_win,
+        $typeof(real_win) FROM coupons JOIN coupon_operations
         USING (coupon_code) WHERE coupon_code = 'd$i'")],
-        [[$amounts[$i][1], 'text', $amounts[$i][1], 'text']],
-        "$amounts[$i][0] is stored exactly, as text");
+        [[$amounts[$i][1], $decimal, $amounts[$i][1], $decimal]],
+        "$amounts[$i][0] is stored exactly, as $decimal");
 }
 
 
@@ -149,11 +154,20 @@ my $raw = '{"coupon_code" : "raw", "status":2,"real_win":1, "x":{"y":[1,"\u00e4"
           . '"events_data":[{"uuid":7,"odd":true }]}';
 settle(qq({"batchId":"raw","couponCount":1,"more":[],"coupons":[$raw]}));
 
-is_deeply([ledger($config, "SELECT c.raw, e.uuid, e.raw, e.status IS NULL
+my $kept = [$raw, '{"uuid":7,"odd":true }'];
+my ($row) = ledger($config, "SELECT c.raw, e.raw, e.uuid,
+    CASE WHEN e.status IS NULL THEN 'none' END
     FROM coupons c JOIN coupon_events e USING (coupon_code)
-    WHERE coupon_code = 'raw'")],
-    [[$raw, 7, '{"uuid":7,"odd":true }', 1]],
-    'coupon and bet are kept as they were written');
+    WHERE coupon_code = 'raw'");
+
+is_deeply([@$row[2, 3]], [7, 'none'], 'a bet without status');
+
+# jsonb keeps what was written, but not how
+
+is_deeply(on_postgres() ? [map { decode_json($_) } @$row[0, 1]]
+                        : [@$row[0, 1]],
+          on_postgres() ? [map { decode_json($_) } @$kept] : $kept,
+          'coupon and bet are kept as they were written');
 
 
 # --- doubts

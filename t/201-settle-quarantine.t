@@ -16,10 +16,13 @@ my $redis = start_redis();
 my $config = settle_config(redis => $redis);
 
 
+my $body = on_postgres() ? "convert_from(body, 'UTF8')" : 'body';
+
+
 sub rejected
 {
-    return ledger($config, 'SELECT id, source, batch_id, reason, body
-                            FROM rejected ORDER BY id');
+    return ledger($config, "SELECT id, source, batch_id, reason, $body
+                            FROM rejected ORDER BY id");
 }
 
 
@@ -108,16 +111,16 @@ inbox_add($redis, callback('first', { code => 'c0', status => 2,
 wait_for { $redis->cmd('XLEN', $inbox) == 0 };
 
 is((rejected())[-1][3], 'conflict', 'same id, other body: a conflict');
-is((ledger($config, "SELECT group_concat(amount) FROM coupon_operations
+is((ledger($config, "SELECT amount FROM coupon_operations
                      WHERE coupon_code = 'c0'"))[0][0], 1,
    '... that moves no money');
 
 is($settle->stop, 0, 'stopped');
-system('sqlite3', $config =~ s/settle\.ini$/coupons.db/r,
+ledger_write($config,
        "INSERT INTO coupons VALUES ('odd', 1, NULL, 'active', 0, NULL, NULL,
             1, '{}');
         INSERT INTO coupon_operations VALUES ('odd:0:final_credit', 'odd', 0,
-            'final_credit', '5', 1, 'nobody')") == 0 or die;
+            'final_credit', '5', 1, 'nobody')");
 $settle->start;
 
 inbox_add($redis, callback('odd', { code => 'before', status => 2,

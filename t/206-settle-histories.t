@@ -117,7 +117,8 @@ sub stored
     my %stored;
 
     for (ledger($config, 'SELECT coupon_code, state, settlement_generation,
-                          doubt IS NOT NULL, confirmed_at IS NOT NULL
+                          CASE WHEN doubt IS NULL THEN 0 ELSE 1 END,
+                          CASE WHEN confirmed_at IS NULL THEN 0 ELSE 1 END
                           FROM coupons'))
     {
         my ($code, @values) = @$_;
@@ -193,7 +194,7 @@ for my $round (1 .. 12) {
 
     my ($twice) = ledger($config, 'SELECT count(*) FROM (SELECT 1
         FROM coupon_operations GROUP BY coupon_code, settlement_generation, kind
-        HAVING count(*) > 1)');
+        HAVING count(*) > 1) AS twice');
     is($twice->[0], 0, '... nothing is paid twice');
 
     # a coupon has been paid what its last final says, or nothing

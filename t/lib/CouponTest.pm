@@ -21,6 +21,7 @@ package CouponTest;
 #   COUPON_NGINX    nginx binary                               (nginx)
 #   COUPON_MODULE   module to load; empty if it is linked in
 #   COUPON_REPORTS  where sanitizers leave their reports
+#   COUPON_STORE    postgresql: the store that settle_config() takes by itself
 #
 # Further files: CouponHTTP (post, get), CouponRedis (cmd), CouponProcess, and
 # CouponNginx for data-driven tests (Test::Nginx).
@@ -46,7 +47,7 @@ use CouponRedis;
 our @EXPORT = (qw(
     workdir free_port wait_for write_file read_file allow_log
     start_redis start_nginx start_settle
-    settle_config settle_command ledger
+    settle_config settle_command on_postgres ledger ledger_write
     sign callback inbox_add
 ), @CouponHTTP::EXPORT);
 
@@ -60,6 +61,7 @@ my $reports = $ENV{COUPON_REPORTS};
 my $dir;                # the temporary folder
 my @nginx;              # every nginx that was started
 my @allowed;            # patterns of log lines that are meant to be there
+my $postgres;           # the one of store_url()
 my %number;             # of servers by kind, for the names of their folders
 
 
@@ -268,7 +270,8 @@ sub port_open
 # Writes settle.ini and returns its path.  Options:
 #   redis     what start_redis() returned
 #   url       of Redis instead
-#   store     URL of the store (sqlite: in the test's folder)
+#   store     URL of the store (sqlite: in the test's folder, or with the
+#             environment's COUPON_STORE=postgresql a schema of a private server)
 #   NAME      { option => value } of a section, adding to or replacing
 sub settle_config
 {
@@ -278,7 +281,7 @@ sub settle_config
     my $redis = delete $options{redis};
     my %ini = (
         redis => { url => $url // "redis://127.0.0.1:$redis->{port}/0" },
-        store => { url => delete $options{store} // "sqlite:$path/coupons.db" },
+        store => { url => delete $options{store} // store_url($path) },
         sportapi => { final_statuses => '2 3 4', recalculation_status => 15 },
     );
 
@@ -295,6 +298,19 @@ sub settle_config
     }
 
     return write_file("$path/settle.ini", $text);
+}
+
+
+# A new store: a file, or a schema of the one PostgreSQL of this test.
+sub store_url
+{
+    my ($path) = @_;
+
+    return "sqlite:$path/coupons.db" unless on_postgres();
+
+    require CouponPostgres;
+    $postgres //= CouponPostgres::start_postgres();
+    return $postgres->url(basename($path));
 }
 
 
@@ -338,10 +354,33 @@ sub settle_command
 }
 
 
+# Whether settle_config() gives PostgreSQL: the two differ in what jsonb does to
+# `raw`, and in the names of a few functions.
+sub on_postgres
+{
+    return ($ENV{COUPON_STORE} // '') eq 'postgresql';
+}
+
+
+# Runs statements on the ledger of a configuration.
+sub ledger_write
+{
+    my ($config, $sql) = @_;
+    my ($url) = read_file($config) =~ /^url = ((?:postgresql|sqlite):.+)$/m;
+
+    system($url =~ /^sqlite:(.+)/ ? ('sqlite3', $1, $sql)
+               : ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $url,
+                  '-c', $sql)) == 0 or die "failed: $sql";
+}
+
+
 # Rows of a query on the ledger of a configuration; each an array of columns.
 sub ledger
 {
     my ($config, $query) = @_;
+    my ($url) = read_file($config) =~ /^url = (postgresql:.+)$/m;
+    return ledger_postgres($url, $query) if $url;
+
     my ($database) = read_file($config) =~ /^url = sqlite:(.+)$/m;
 
     # the daemon may not have made the tables yet
@@ -351,6 +390,20 @@ sub ledger
     chomp(my @rows = <$rows>);
     close $rows;
     return map { [ split /\x1f/, $_, -1 ] } @rows;
+}
+
+
+sub ledger_postgres
+{
+    my ($url, $query) = @_;
+
+    open my $rows, '-|', 'psql', '-X', '-q', '-A', '-t', '-F', "\x1f",
+        '-R', "\x1e", '-d', $url, '-c', $query or die "psql: $!";
+    local $/;
+    my $text = <$rows> // '';
+    close $rows;
+    $text =~ s/\n\z//;
+    return map { [ split /\x1f/, $_, -1 ] } split /\x1e/, $text;
 }
 
 
