@@ -183,8 +183,11 @@ install: all
 	install -m 755 $(OUT)/coupon-settle $(DESTDIR)$(prefix)/sbin/
 	install -m 644 conf/nginx.conf conf/redis.conf conf/settle.ini \
 	    $(DESTDIR)$(DOC_DIR)/
-	sed 's|/usr/local/sbin|$(prefix)/sbin|' conf/coupon-settle.service \
-	    > $(DESTDIR)$(UNIT_DIR)/coupon-settle.service
+	for unit in coupon-settle.service coupon-jwks.service \
+	    coupon-jwks.timer; do \
+	    sed 's|/usr/local/sbin|$(prefix)/sbin|' conf/$$unit \
+	        > $(DESTDIR)$(UNIT_DIR)/$$unit; \
+	done
 
 clean:
 	rm -rf build
