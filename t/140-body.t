@@ -108,6 +108,29 @@ sub delivered
 }
 
 
+# nginx warns of every body that goes to a temporary file.
+sub in_a_file
+{
+    my ($path) = @_;
+
+    return read_file($nginx->{error_log})
+           =~ m{a client request body is buffered .* "POST $path HTTP}m;
+}
+
+
+# --- where a body lies
+
+is post($nginx, '/default', sized(200_000), secret => 's3cret')->{status}, 200,
+   'a large batch';
+ok !in_a_file('/default'), '... stays in memory';
+is post($nginx, '/default', sized(300_000), secret => 's3cret')->{status}, 200,
+   'a larger one';
+ok in_a_file('/default'), '... does not';
+is post($nginx, '/1k', sized(2000), secret => 's3cret')->{status}, 200,
+   'a buffer that is set';
+ok in_a_file('/1k'), '... is as large as it is set';
+
+
 # --- sizes around every boundary, by every way
 
 my @sizes = (200, 1023, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193, 16383,
