@@ -452,6 +452,10 @@ cs_poll_api_failed(cs_poll_t *p, cs_api_e result)
 
     (void) snprintf(p->error, sizeof(p->error), "%s", cs_api_error(p->api));
 
+    if (cs_stop_wait(0)) {
+        return;                  /* it was we who broke it off */
+    }
+
     pause = cs_retry_failed(&p->api_retry, p->error);
 
     /* asking these again at once would bring the same */
@@ -470,6 +474,7 @@ void
 cs_poll_api_back(cs_poll_t *p)
 {
     p->denied = 0;
+    p->not_before = 0;
     cs_retry_done(&p->api_retry);
 }
 

@@ -183,7 +183,7 @@ cs_settle_log_doubt(cs_settling_t *s, const cc_coupon_t *seen,
 
     before = s->stored.settled.doubt;
 
-    if (next->doubt && next->doubt != before) {
+    if (next->doubt && (before == NULL || strcmp(next->doubt, before) != 0)) {
         s->doubts++;
 
         cs_log(CS_LOG_WARN, cs_msg("money is held on a doubt"),

@@ -277,6 +277,15 @@ cs_monotonic(void)
 }
 
 
+int
+cs_stop_wait(int64_t ms)
+{
+    (void) ms;
+
+    return 0;
+}
+
+
 void
 cs_time_format(char *buf, int64_t ms)
 {
