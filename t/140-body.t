@@ -123,10 +123,10 @@ sub in_a_file
 is post($nginx, '/default', sized(200_000), secret => 's3cret')->{status}, 200,
    'a large batch';
 ok !in_a_file('/default'), '... stays in memory';
-is post($nginx, '/default', sized(300_000), secret => 's3cret')->{status}, 200,
+is post($nginx, '/default', sized(400_000), secret => 's3cret')->{status}, 200,
    'a larger one';
 ok in_a_file('/default'), '... does not';
-is post($nginx, '/1k', sized(2000), secret => 's3cret')->{status}, 200,
+is post($nginx, '/1k', sized(5000), secret => 's3cret')->{status}, 200,
    'a buffer that is set';
 ok in_a_file('/1k'), '... is as large as it is set';
 
