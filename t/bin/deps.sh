@@ -56,6 +56,8 @@ libhttp-message-perl    for Test::Nginx
 libipc-run-perl         for Test::Nginx
 libfilter-perl          for Test::Nginx
 strace              sees when Redis syncs
+faketime            the clock is wrong
+valgrind            how a worker uses memory
 END
     ;;
     lint) cat <<'END'
@@ -140,4 +142,10 @@ fetch_test_nginx() {
 
 [ $# != 0 ] || { list usage; }
 install_missing "$@"
-case " $* " in *" test "*) fetch_test_nginx ;; esac
+case " $* " in
+*" test "*)
+    fetch_test_nginx
+    # to a test without them it is a reason to skip; .ci/run insists
+    t/bin/fetch-redis.sh || echo 'no other Redis: some tests will be skipped'
+    ;;
+esac

@@ -13,8 +13,21 @@ use warnings;
 
 use parent 'CouponProcess';
 
+use Cwd 'abs_path';
+use File::Basename 'dirname';
 use IO::Socket::INET;
 use Time::HiRes qw(sleep time);
+
+
+# A server that t/bin/fetch-redis.sh has put beside the system's: redis-server or
+# valkey-server, of version 8.  undef if it is not there, or does not run here.
+sub beside
+{
+    my ($name) = @_;
+    my $path = dirname(dirname(dirname(abs_path(__FILE__)))) . "/build/trixie/$name";
+
+    return -x $path && `'$path' --version 2>&1` =~ / v=8\./ ? $path : undef;
+}
 
 
 # Starts it (again) and waits until it answers; loading included.

@@ -167,12 +167,14 @@ sub sanitizer_env
 
 # A private Redis; %conf adds to or replaces its settings.
 #   start_redis(appendfsync => 'everysec', requirepass => 'x')
+#   start_redis(program => CouponRedis::beside('valkey-server'))
 # A CouponRedis: port, cmd(...), and all of CouponProcess; restart() comes back
 # on the same port and files.
 sub start_redis
 {
     my (%conf) = @_;
     my $path = server_dir('redis');
+    my $program = delete $conf{program} // 'redis-server';
 
     %conf = (
         bind => '127.0.0.1', port => free_port(), dir => $path,
@@ -184,7 +186,7 @@ sub start_redis
 
     my $redis = CouponRedis->new(
         name => 'redis', dir => $path, log => "$path/log",
-        command => ['redis-server', "$path/redis.conf"],
+        command => [$program, "$path/redis.conf"],
         port => $conf{port}, password => $conf{requirepass},
     );
     $redis->restart;
