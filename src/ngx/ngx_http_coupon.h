@@ -5,6 +5,7 @@
  *   directives.c   nginx.conf -> configuration; secrets.c, complete.c
  *   request.c      the life of one callback; owns the only finalize
  *   body.c         the request's buffers -> bytes
+ *   verify.c       asks the provider
  *   answer.c       status, JSON, headers
  *   stores.c       Apple and Google: directives; file.c: their roots and keys
  *   variables.c    $coupon_callback_*
@@ -142,6 +143,16 @@ extern const char   *ngx_http_coupon_result_names[];
 /* request.c */
 ngx_int_t ngx_http_coupon_request_handler(ngx_http_request_t *r);
 ngx_http_coupon_ctx_t *ngx_http_coupon_request_ctx(ngx_http_request_t *r);
+
+/* verify.c: what the head alone can tell: 0, or the status to refuse it with */
+ngx_uint_t ngx_http_coupon_verify_head(ngx_http_request_t *r);
+
+/* what the provider says of ctx->body; fills ctx->delivery as far as known */
+cc_verdict_e ngx_http_coupon_verify_body(ngx_http_coupon_ctx_t *ctx);
+
+/* one line for what was not accepted */
+void ngx_http_coupon_verify_log(ngx_http_coupon_ctx_t *ctx,
+    cc_verdict_e verdict);
 
 /*
  * The whole body as one piece.  It points into the request's buffer where it

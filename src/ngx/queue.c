@@ -13,10 +13,8 @@
  * and XADD alone, a duplicate would be enqueued as well, and an XADD that fails
  * would leave a mark that turns every later delivery of this id into a
  * "duplicate" of something that was never stored.  The guard makes the pair
- * exact.  It sees a body only where there is an entry to take back.
- *
- * Every element of the reply is looked at; what is not exactly as expected is
- * not a success.
+ * exact.  It sees a body only where there is an entry to take back.  What the
+ * replies mean is in queue_reply.c.
  */
 
 #include <ngx_config.h>
@@ -24,40 +22,7 @@
 
 #include <openssl/rand.h>
 
-#include "queue.h"
-
-
-#define NGX_HTTP_COUPON_TOKEN_LEN  33            /* random, '-', counter */
-#define NGX_HTTP_COUPON_MARK_LEN                                             \
-    (CC_DIGEST_LEN + 1 + NGX_HTTP_COUPON_TOKEN_LEN)
-
-#define NGX_HTTP_COUPON_ARGS       24            /* of the longest command */
-
-
-struct ngx_http_coupon_ticket_s {
-    ngx_http_coupon_redis_conn_t  *conn;
-    ngx_http_coupon_queue_pt       done;         /* NULL: the owner left */
-    void                          *owner;
-
-    ngx_uint_t                     replies;      /* to come; 0: it is freed */
-    unsigned                       reported:1;   /* an error, once is enough */
-    unsigned                       fence:1;      /* before it is durable */
-    unsigned                       any_body:1;   /* the id alone tells */
-
-    ngx_http_coupon_queue_outcome_e  outcome;    /* while it waits for that */
-    ngx_http_coupon_fenced_t         fenced;
-
-    u_char                         mark[NGX_HTTP_COUPON_MARK_LEN];
-    ngx_str_t                      seen;         /* keys, behind the ticket */
-    ngx_str_t                      stream;
-};
-
-
-typedef struct {
-    const char                    *argv[NGX_HTTP_COUPON_ARGS];
-    size_t                         len[NGX_HTTP_COUPON_ARGS];
-    int                            argc;
-} ngx_http_coupon_command_t;
+#include "queue_internal.h"
 
 
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
@@ -67,30 +32,8 @@ static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
     ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
     ngx_uint_t n, redisCallbackFn *last);
-static void ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
-    const char *name);
 static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
     const char *name, cc_str_t value);
-static void ngx_http_coupon_queue_queued(redisAsyncContext *ac, void *data,
-    void *privdata);
-static void ngx_http_coupon_queue_added(redisAsyncContext *ac, void *data,
-    void *privdata);
-static void ngx_http_coupon_queue_rejected(redisAsyncContext *ac, void *data,
-    void *privdata);
-static void ngx_http_coupon_queue_unmarked(redisAsyncContext *ac, void *data,
-    void *privdata);
-static void ngx_http_coupon_queue_executed(ngx_http_coupon_ticket_t *ticket,
-    ngx_http_coupon_queue_outcome_e outcome);
-static void ngx_http_coupon_queue_fenced(void *data, ngx_uint_t proven);
-static ngx_http_coupon_queue_outcome_e ngx_http_coupon_queue_judge(
-    ngx_http_coupon_ticket_t *ticket, redisReply *exec);
-static ngx_uint_t ngx_http_coupon_queue_refused(
-    ngx_http_coupon_ticket_t *ticket, redisReply *reply);
-static ngx_http_coupon_queue_outcome_e ngx_http_coupon_queue_unexpected(
-    ngx_http_coupon_ticket_t *ticket);
-static void ngx_http_coupon_queue_replied(ngx_http_coupon_ticket_t *ticket);
-static void ngx_http_coupon_queue_finish(ngx_http_coupon_ticket_t *ticket,
-    ngx_http_coupon_queue_outcome_e outcome);
 
 
 /*
@@ -125,24 +68,12 @@ static const char  ngx_http_coupon_guard[] =
     "end\n"
     "return mark or redis.error_reply('ERR the mark was not set')\n";
 
-static const char  ngx_http_coupon_unmark[] =
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then\n"
-    "  return redis.call('DEL', KEYS[1])\n"
-    "end\n"
-    "return 0\n";
-
-
 static const cc_str_t  ngx_http_coupon_no_scope;
 
 
 /* of this process: no two tokens are the same, on whatever machine */
 static uint64_t  ngx_http_coupon_token_random;
 static uint64_t  ngx_http_coupon_token_count;
-
-
-#define ngx_http_coupon_arg(command, data, size)                             \
-    (command)->argv[(command)->argc] = (const char *) (data);                \
-    (command)->len[(command)->argc++] = (size)
 
 
 ngx_int_t
@@ -272,7 +203,7 @@ ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
 }
 
 
-static void
+void
 ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
     const char *name)
 {
@@ -389,253 +320,4 @@ ngx_http_coupon_queue_leave(ngx_http_coupon_ticket_t *ticket)
 {
     ticket->done = NULL;
     ticket->owner = NULL;
-}
-
-
-/* of MULTI and what it queues: QUEUED, or why EXEC is going to be refused */
-static void
-ngx_http_coupon_queue_queued(redisAsyncContext *ac, void *data,
-    void *privdata)
-{
-    redisReply                *reply = data;
-    ngx_http_coupon_ticket_t  *ticket = privdata;
-
-    if (reply != NULL) {
-        (void) ngx_http_coupon_queue_refused(ticket, reply);
-    }
-
-    ngx_http_coupon_queue_replied(ticket);
-}
-
-
-static void
-ngx_http_coupon_queue_added(redisAsyncContext *ac, void *data,
-    void *privdata)
-{
-    redisReply                       *reply = data;
-    ngx_http_coupon_ticket_t         *ticket = privdata;
-    ngx_http_coupon_command_t         command;
-    ngx_http_coupon_queue_outcome_e   outcome;
-
-    outcome = NGX_HTTP_COUPON_QUEUE_FAILED;
-
-    if (reply != NULL) {
-        outcome = ngx_http_coupon_queue_judge(ticket, reply);
-    }
-
-    if (outcome == NGX_HTTP_COUPON_QUEUE_FAILED && reply != NULL
-        && reply->type == REDIS_REPLY_ARRAY)
-    {
-        /* the transaction ran: if our mark is there, it must not outlive it */
-
-        ngx_http_coupon_queue_command(&command, "EVAL");
-        ngx_http_coupon_arg(&command, ngx_http_coupon_unmark,
-                            sizeof(ngx_http_coupon_unmark) - 1);
-        ngx_http_coupon_arg(&command, "1", 1);
-        ngx_http_coupon_arg(&command, ticket->seen.data, ticket->seen.len);
-        ngx_http_coupon_arg(&command, ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
-
-        if (redisAsyncCommandArgv(ac, ngx_http_coupon_queue_unmarked, ticket,
-                                  command.argc, command.argv, command.len)
-            == REDIS_OK)
-        {
-            ticket->replies++;
-            ngx_http_coupon_queue_replied(ticket);
-            return;
-        }
-    }
-
-    ngx_http_coupon_queue_executed(ticket, outcome);
-    ngx_http_coupon_queue_replied(ticket);
-}
-
-
-static void
-ngx_http_coupon_queue_unmarked(redisAsyncContext *ac, void *data,
-    void *privdata)
-{
-    ngx_http_coupon_ticket_t  *ticket = privdata;
-
-    ngx_http_coupon_queue_finish(ticket, NGX_HTTP_COUPON_QUEUE_FAILED);
-    ngx_http_coupon_queue_replied(ticket);
-}
-
-
-static void
-ngx_http_coupon_queue_rejected(redisAsyncContext *ac, void *data,
-    void *privdata)
-{
-    redisReply                       *reply = data;
-    ngx_http_coupon_ticket_t         *ticket = privdata;
-    ngx_http_coupon_queue_outcome_e   outcome;
-
-    outcome = NGX_HTTP_COUPON_QUEUE_FAILED;
-
-    if (reply != NULL && !ngx_http_coupon_queue_refused(ticket, reply)) {
-        outcome = reply->type == REDIS_REPLY_STRING
-                  ? NGX_HTTP_COUPON_QUEUE_STORED
-                  : ngx_http_coupon_queue_unexpected(ticket);
-    }
-
-    ngx_http_coupon_queue_executed(ticket, outcome);
-    ngx_http_coupon_queue_replied(ticket);
-}
-
-
-/*
- * What the server has executed is not durable yet, if a fence is wanted; that
- * goes for the duplicate of a delivery, too
- */
-static void
-ngx_http_coupon_queue_executed(ngx_http_coupon_ticket_t *ticket,
-    ngx_http_coupon_queue_outcome_e outcome)
-{
-    if (!ticket->fence || (outcome != NGX_HTTP_COUPON_QUEUE_STORED
-                           && outcome != NGX_HTTP_COUPON_QUEUE_SEEN))
-    {
-        ngx_http_coupon_queue_finish(ticket, outcome);
-        return;
-    }
-
-    ticket->outcome = outcome;
-    ticket->replies++;
-
-    ngx_http_coupon_fence_join(ticket->conn->pool, &ticket->fenced);
-}
-
-
-static void
-ngx_http_coupon_queue_fenced(void *data, ngx_uint_t proven)
-{
-    ngx_http_coupon_ticket_t *ticket = data;
-
-    ngx_http_coupon_queue_finish(ticket, proven
-                                         ? ticket->outcome
-                                         : NGX_HTTP_COUPON_QUEUE_FAILED);
-    ngx_http_coupon_queue_replied(ticket);
-}
-
-
-/* EXEC: what SET, XADD and the guard said */
-static ngx_http_coupon_queue_outcome_e
-ngx_http_coupon_queue_judge(ngx_http_coupon_ticket_t *ticket, redisReply *exec)
-{
-    redisReply  *set, *add, *guard;
-
-    if (ngx_http_coupon_queue_refused(ticket, exec)) {
-        return NGX_HTTP_COUPON_QUEUE_FAILED;
-    }
-
-    if (exec->type != REDIS_REPLY_ARRAY || exec->elements != 3) {
-        return ngx_http_coupon_queue_unexpected(ticket);
-    }
-
-    set = exec->element[0];
-    add = exec->element[1];
-    guard = exec->element[2];
-
-    if (guard->type == REDIS_REPLY_STRING && set->type == REDIS_REPLY_NIL) {
-
-        /* another delivery's mark, which never stands without its entry */
-
-        if (guard->len >= CC_DIGEST_LEN
-            && (ticket->any_body
-                || ngx_memcmp(guard->str, ticket->mark, CC_DIGEST_LEN) == 0))
-        {
-            return NGX_HTTP_COUPON_QUEUE_SEEN;
-        }
-
-        return NGX_HTTP_COUPON_QUEUE_OTHER;
-    }
-
-    if (ngx_http_coupon_queue_refused(ticket, set)
-        || ngx_http_coupon_queue_refused(ticket, add)
-        || ngx_http_coupon_queue_refused(ticket, guard))
-    {
-        return NGX_HTTP_COUPON_QUEUE_FAILED;
-    }
-
-    if (set->type == REDIS_REPLY_STATUS && add->type == REDIS_REPLY_STRING
-        && guard->type == REDIS_REPLY_STATUS
-        && ngx_strcmp(guard->str, "STORED") == 0)
-    {
-        return NGX_HTTP_COUPON_QUEUE_STORED;
-    }
-
-    return ngx_http_coupon_queue_unexpected(ticket);
-}
-
-
-/* an error reply: counted and logged, the first of a transaction */
-static ngx_uint_t
-ngx_http_coupon_queue_refused(ngx_http_coupon_ticket_t *ticket,
-    redisReply *reply)
-{
-    if (reply->type != REDIS_REPLY_ERROR) {
-        return 0;
-    }
-
-    if (!ticket->reported) {
-        ticket->reported = 1;
-        ngx_http_coupon_redis_error(ticket->conn->pool, "refused",
-                                    reply->str, reply->len);
-    }
-
-    /* it is a replica now: its name or address leads to the master again */
-
-    if (ngx_strncmp(reply->str, "READONLY", 8) == 0) {
-        ngx_http_coupon_redis_drop(ticket->conn);
-    }
-
-    return 1;
-}
-
-
-/* whatever is at the other end, it is not the server we know */
-static ngx_http_coupon_queue_outcome_e
-ngx_http_coupon_queue_unexpected(ngx_http_coupon_ticket_t *ticket)
-{
-    ngx_http_coupon_redis_error(ticket->conn->pool, "refused",
-                                "an unexpected reply", 19);
-    ngx_http_coupon_redis_drop(ticket->conn);
-
-    return NGX_HTTP_COUPON_QUEUE_FAILED;
-}
-
-
-static void
-ngx_http_coupon_queue_finish(ngx_http_coupon_ticket_t *ticket,
-    ngx_http_coupon_queue_outcome_e outcome)
-{
-    void                      *owner;
-    ngx_http_coupon_queue_pt   done;
-
-    done = ticket->done;
-    owner = ticket->owner;
-
-    ngx_http_coupon_queue_leave(ticket);
-
-    if (done != NULL && !ticket->conn->pool->stopping) {
-        done(owner, outcome);
-    }
-}
-
-
-/* hiredis and the fence call back exactly once, so this is the only free */
-static void
-ngx_http_coupon_queue_replied(ngx_http_coupon_ticket_t *ticket)
-{
-    ngx_http_coupon_redis_t  *pool;
-
-    if (--ticket->replies != 0) {
-        return;
-    }
-
-    pool = ticket->conn->pool;
-
-    ticket->conn->waiting--;
-    pool->pending--;
-    (void) ngx_atomic_fetch_add(&pool->gauges->pending, (ngx_atomic_int_t) -1);
-
-    ngx_free(ticket);
 }

@@ -15,14 +15,8 @@
 #include "ngx_http_coupon.h"
 
 
-static ngx_uint_t ngx_http_coupon_request_refused(ngx_http_request_t *r);
 static void ngx_http_coupon_request_body_ready(ngx_http_request_t *r);
-static cc_verdict_e ngx_http_coupon_request_verify(ngx_http_coupon_ctx_t *ctx);
-static ngx_int_t ngx_http_coupon_request_value(ngx_http_request_t *r,
-    ngx_http_complex_value_t *value, cc_str_t *out);
 static void ngx_http_coupon_request_verdict(ngx_http_coupon_ctx_t *ctx,
-    cc_verdict_e verdict);
-static void ngx_http_coupon_request_log(ngx_http_coupon_ctx_t *ctx,
     cc_verdict_e verdict);
 static ngx_int_t ngx_http_coupon_request_park(ngx_http_coupon_ctx_t *ctx);
 static void ngx_http_coupon_request_store(ngx_http_coupon_ctx_t *ctx);
@@ -101,7 +95,7 @@ ngx_http_coupon_request_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r, ctx, ngx_http_coupon_callback_module);
 
-    status = ngx_http_coupon_request_refused(r);
+    status = ngx_http_coupon_verify_head(r);
 
     if (status != 0) {
         rc = ngx_http_discard_request_body(r);
@@ -131,40 +125,6 @@ ngx_http_coupon_request_ctx(ngx_http_request_t *r)
 }
 
 
-/* what the head alone can tell: 0, or the status to refuse it with */
-static ngx_uint_t
-ngx_http_coupon_request_refused(ngx_http_request_t *r)
-{
-    ngx_uint_t        i;
-    ngx_list_part_t  *part;
-    ngx_table_elt_t  *h;
-
-    static ngx_str_t  name = ngx_string("content-encoding");
-
-    if (r->method != NGX_HTTP_POST) {
-        return NGX_HTTP_NOT_ALLOWED;
-    }
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-
-            if (h[i].key.len == name.len
-                && ngx_strncasecmp(h[i].key.data, name.data, name.len) == 0
-                && (h[i].value.len != sizeof("identity") - 1
-                    || ngx_strncasecmp(h[i].value.data, (u_char *) "identity",
-                                       sizeof("identity") - 1) != 0))
-            {
-                return NGX_HTTP_UNSUPPORTED_MEDIA_TYPE;
-            }
-        }
-    }
-
-    return 0;
-}
-
-
 static void
 ngx_http_coupon_request_body_ready(ngx_http_request_t *r)
 {
@@ -181,60 +141,7 @@ ngx_http_coupon_request_body_ready(ngx_http_request_t *r)
     (void) ngx_atomic_fetch_add(&ctx->conf->counters->body_bytes,
                                 ctx->body.len);
 
-    ngx_http_coupon_request_verdict(ctx, ngx_http_coupon_request_verify(ctx));
-}
-
-
-static cc_verdict_e
-ngx_http_coupon_request_verify(ngx_http_coupon_ctx_t *ctx)
-{
-    ngx_time_t                  *tp;
-    cc_callback_t                callback;
-    ngx_http_request_t          *r;
-    ngx_http_coupon_loc_conf_t  *conf;
-
-    r = ctx->request;
-    conf = ctx->conf;
-    tp = ngx_timeofday();
-
-    callback.body = ctx->body;
-    callback.now_ms = (int64_t) tp->sec * 1000 + tp->msec;
-
-    if (conf->file != NULL) {
-        ngx_http_coupon_file_look(conf, r->connection->log);
-    }
-
-    if (ngx_http_coupon_request_value(r, conf->proof, &callback.signature)
-           != NGX_OK
-        || ngx_http_coupon_request_value(r, conf->signed_prefix,
-                                         &callback.signed_prefix) != NGX_OK
-        || ngx_http_coupon_request_value(r, conf->timestamp,
-                                         &callback.timestamp) != NGX_OK)
-    {
-        ctx->delivery.reason = "no memory";
-        return CC_VERDICT_FAILED;
-    }
-
-    return conf->provider->verify(conf->verifier, &callback, &ctx->delivery);
-}
-
-
-static ngx_int_t
-ngx_http_coupon_request_value(ngx_http_request_t *r,
-    ngx_http_complex_value_t *value, cc_str_t *out)
-{
-    ngx_str_t  text;
-
-    ngx_str_null(&text);
-
-    if (value != NULL && ngx_http_complex_value(r, value, &text) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    out->data = text.data;
-    out->len = text.len;
-
-    return NGX_OK;
+    ngx_http_coupon_request_verdict(ctx, ngx_http_coupon_verify_body(ctx));
 }
 
 
@@ -246,7 +153,7 @@ ngx_http_coupon_request_verdict(ngx_http_coupon_ctx_t *ctx,
     ngx_http_coupon_result_e   result;
 
     if (verdict != CC_VERDICT_ACCEPTED) {
-        ngx_http_coupon_request_log(ctx, verdict);
+        ngx_http_coupon_verify_log(ctx, verdict);
 
         result = ngx_http_coupon_verdicts[verdict].result;
         message = ctx->delivery.reason;
@@ -281,58 +188,6 @@ ngx_http_coupon_request_verdict(ngx_http_coupon_ctx_t *ctx,
     cc_message_digest(ctx->digest, ctx->body);
 
     ngx_http_coupon_request_store(ctx);
-}
-
-
-static void
-ngx_http_coupon_request_log(ngx_http_coupon_ctx_t *ctx, cc_verdict_e verdict)
-{
-    ngx_log_t      *log;
-    cc_delivery_t  *delivery;
-
-    log = ctx->request->connection->log;
-    delivery = &ctx->delivery;
-
-    switch (verdict) {
-
-    case CC_VERDICT_ACCEPTED:
-        break;
-
-    case CC_VERDICT_UNREADABLE:
-        ngx_log_error(NGX_LOG_WARN, log, 0,
-                      "coupon_callback: unreadable at byte %uz: %s",
-                      delivery->offset, delivery->reason);
-        break;
-
-    case CC_VERDICT_UNSIGNED:
-        ngx_log_error(NGX_LOG_WARN, log, 0, "coupon_callback: unsigned: %s",
-                      delivery->reason);
-        break;
-
-    case CC_VERDICT_FOREIGN:
-        ngx_log_error(NGX_LOG_WARN, log, 0, "coupon_callback: foreign: %s",
-                      delivery->reason);
-        break;
-
-    case CC_VERDICT_MALFORMED:
-        ngx_log_error(NGX_LOG_ERR, log, 0,
-                      "coupon_callback: malformed at byte %uz, batch \"%*s\": "
-                      "%s", delivery->offset, delivery->id_len, delivery->id,
-                      delivery->reason);
-        break;
-
-    case CC_VERDICT_UNUSABLE:
-        ngx_log_error(NGX_LOG_ERR, log, 0,
-                      "coupon_callback: unusable, id \"%*s\": %s",
-                      delivery->id_len, delivery->id, delivery->reason);
-        break;
-
-    case CC_VERDICT_FAILED:
-        ngx_log_error(NGX_LOG_CRIT, log, 0,
-                      "coupon_callback: cannot be judged now: %s",
-                      delivery->reason);
-        break;
-    }
 }
 
 
