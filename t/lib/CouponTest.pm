@@ -273,7 +273,8 @@ sub port_open
 #   redis     what start_redis() returned
 #   url       of Redis instead
 #   store     URL of the store (sqlite: in the test's folder, or with the
-#             environment's COUPON_STORE=postgresql a schema of a private server)
+#             environment's COUPON_STORE=postgresql a schema of a private
+#             server); or the section's options
 #   NAME      { option => value } of a section, adding to or replacing
 sub settle_config
 {
@@ -281,9 +282,10 @@ sub settle_config
     my $path = server_dir('settle');
     my $url = delete $options{url};
     my $redis = delete $options{redis};
+    my $store = delete $options{store};
     my %ini = (
         redis => { url => $url // "redis://127.0.0.1:$redis->{port}/0" },
-        store => { url => delete $options{store} // store_url($path) },
+        store => ref $store ? $store : { url => $store // store_url($path) },
         sportapi => { final_statuses => '2 3 4', recalculation_status => 15 },
     );
 
