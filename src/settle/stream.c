@@ -33,6 +33,25 @@ static const char  cs_stream_ack_script[] =
     "return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))";
 
 
+/*
+ * With the consumer Redis drops what is pending for it: that there is nothing
+ * has to be seen and used in one step.
+ */
+
+static const char  cs_stream_tidy_script[] =
+    "local gone = {}\n"
+    "for _, c in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do\n"
+    "  local is = {}\n"
+    "  for i = 1, #c, 2 do is[c[i]] = c[i + 1] end\n"
+    "  if is.name ~= ARGV[2] and is.pending == 0\n"
+    "     and is.idle >= tonumber(ARGV[3]) then\n"
+    "    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], is.name)\n"
+    "    gone[#gone + 1] = is.name\n"
+    "  end\n"
+    "end\n"
+    "return gone";
+
+
 cs_status_e
 cs_stream_create_group(cs_stream_t *s)
 {
@@ -80,13 +99,6 @@ cs_stream_read(cs_stream_t *s, cs_stream_part_e part)
     }
 
     if (reply == NULL) {
-
-        /* a wait that was broken off; why is what the next read is told */
-
-        if (cs_redis_said(s->redis, "UNBLOCKED")) {
-            return CS_OK;
-        }
-
         return cs_redis_said(s->redis, "NOGROUP") ? CS_NONE : CS_AGAIN;
     }
 
@@ -274,6 +286,34 @@ cs_stream_ack(cs_stream_t *s)
     reply = cs_redis_words(s->redis, 5 + s->nids, words);
     if (reply == NULL) {
         return CS_AGAIN;
+    }
+
+    freeReplyObject(reply);
+
+    return CS_OK;
+}
+
+
+cs_status_e
+cs_stream_tidy(cs_stream_t *s)
+{
+    char         idle[32];
+    size_t       i;
+    redisReply  *reply;
+
+    (void) snprintf(idle, sizeof(idle), "%lld",
+                    (long long) s->conf->claim_after * CS_STREAM_GONE);
+
+    reply = cs_redis_call(s->redis, "EVAL", cs_stream_tidy_script, "1",
+                          s->conf->inbox, s->conf->group, s->conf->consumer,
+                          idle);
+    if (reply == NULL) {
+        return CS_AGAIN;
+    }
+
+    for (i = 0; cs_redis_at(reply, i) != NULL; i++) {
+        cs_log(CS_LOG_INFO, cs_msg("a consumer is gone"),
+               cs_bytes("consumer", cs_redis_str(cs_redis_at(reply, i))));
     }
 
     freeReplyObject(reply);
