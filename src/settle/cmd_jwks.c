@@ -37,8 +37,8 @@ typedef struct {
 
 static int cs_jwks_fetch(cs_jwks_fetch_t *fetch, const char *url);
 static void cs_jwks_ask(CURL *curl, cs_jwks_fetch_t *fetch, const char *url);
-static size_t cs_jwks_body(char *data, size_t size, size_t n, void *ctx);
-static size_t cs_jwks_header(char *data, size_t size, size_t n, void *ctx);
+static size_t cs_jwks_body(const char *data, size_t size, size_t n, void *ctx);
+static size_t cs_jwks_header(const char *data, size_t size, size_t n, void *ctx);
 static int64_t cs_jwks_seconds(const char *text);
 static char *cs_jwks_text(const cs_jwks_fetch_t *fetch, int64_t *left);
 static int cs_jwks_write(const char *path, const char *text);
@@ -145,7 +145,7 @@ cs_jwks_ask(CURL *curl, cs_jwks_fetch_t *fetch, const char *url)
 
 
 static size_t
-cs_jwks_body(char *data, size_t size, size_t n, void *ctx)
+cs_jwks_body(const char *data, size_t size, size_t n, void *ctx)
 {
     cc_str_t          bytes;
     cs_jwks_fetch_t  *fetch = ctx;
@@ -164,7 +164,7 @@ cs_jwks_body(char *data, size_t size, size_t n, void *ctx)
 
 
 static size_t
-cs_jwks_header(char *data, size_t size, size_t n, void *ctx)
+cs_jwks_header(const char *data, size_t size, size_t n, void *ctx)
 {
     char              line[512];
     size_t            len;
@@ -261,8 +261,8 @@ cs_jwks_write(const char *path, const char *text)
 
     len = strlen(text);
     failed = 0;
-    fd = open((const char *) name.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-              0644);
+    fd = open((const char *) name.data,
+              O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
     if (fd == -1 || write(fd, text, len) != (ssize_t) len || fsync(fd) != 0
         || fchmod(fd, 0644) != 0

@@ -112,12 +112,12 @@ static const cs_command_t  cs_commands[] = {
       CS_TAKES_NONE,
       "what Apple and Google ask, and wait for",
       "Looks after the table `store_requests`.\n"
-      "  list             the open ones, the most urgent first: the time left,\n"
-      "                   source, id, kind, transaction. consumption: Apple\n"
-      "                   asks for consumption data; review: Google asks about\n"
-      "                   a chargeback; units: Google has refunded a part, and\n"
-      "                   `refunded` is to say which\n"
-      "  close SOURCE ID  it is answered\n" },
+      "  list             the open ones, the most urgent first: time left,\n"
+      "                   source, id, kind, transaction\n"
+      "  close SOURCE ID  it is answered\n"
+      "Kinds: consumption, Apple asks for consumption data; review, Google\n"
+      "asks about a chargeback; units, Google has refunded a part, and\n"
+      "`refunded` is to say how much.\n" },
 
     { "refunded", "SOURCE TRANSACTION --fraction N", 2, 2, cs_cmd_refunded,
       CS_TAKES_FRACTION,

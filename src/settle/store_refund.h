@@ -43,7 +43,7 @@ typedef struct {
 
 #define CS_REFUND_VALUES_MAX  9
 
-/* one row; a column is text, without data if it is null, for the call's length */
+/* one row; a column is text, good for the call, without data if it is null */
 typedef void (*cs_refund_row_pt)(void *ctx, const cc_str_t *columns);
 
 #define cs_refund_values(...)                                                 \
