@@ -38,7 +38,8 @@ typedef struct {
 static int cs_jwks_fetch(cs_jwks_fetch_t *fetch, const char *url);
 static void cs_jwks_ask(CURL *curl, cs_jwks_fetch_t *fetch, const char *url);
 static size_t cs_jwks_body(const char *data, size_t size, size_t n, void *ctx);
-static size_t cs_jwks_header(const char *data, size_t size, size_t n, void *ctx);
+static size_t cs_jwks_header(const char *data, size_t size, size_t n,
+    void *ctx);
 static int64_t cs_jwks_seconds(const char *text);
 static char *cs_jwks_text(const cs_jwks_fetch_t *fetch, int64_t *left);
 static int cs_jwks_write(const char *path, const char *text);
