@@ -48,7 +48,8 @@ $api->coupon('0009', status => 1);
 my ($status, $err) = poll_once();
 is($status, 0, 'a round');
 like($err, qr/msg=polled minutes=10 coupons=2 operations=2/, '... says what');
-is_deeply(operations(), ['0007:0:final_credit 12.50', '0008:0:final_credit 0.10'],
+is_deeply(operations(),
+          ['0007:0:final_credit 12.50', '0008:0:final_credit 0.10'],
           'what is calculated is credited, zeros and all');
 is_deeply([ledger($config, "SELECT uuid FROM coupon_events
                             WHERE coupon_code = '0007' ORDER BY uuid")],
