@@ -9,6 +9,7 @@ use warnings;
 
 use lib 't/lib';
 use CouponTest;
+use CouponTrace;
 use Test::More;
 use Time::HiRes 'time';
 
@@ -60,32 +61,6 @@ sub taken
 
 # --- strace
 
-# Attaches to Redis' main thread.  What it saw is in {out} after stop(); undef if
-# that is not permitted here.
-sub trace
-{
-    my (@options) = @_;
-    my $out = workdir() . '/trace.' . ++$number;
-    my $trace = CouponProcess->new(name => 'strace', dir => workdir(),
-        log => "$out.log", out => $out, command => ['strace', '-o', $out, '-yy',
-        '-s', 1_000_000, '-e', 'trace=write,writev,fdatasync,fsync', @options,
-        '-p', $redis->pid]);
-
-    $trace->start;
-    wait_for { !$trace->alive || $trace->log_text =~ /attached/ };
-    return $trace->alive ? $trace : undef;
-}
-
-
-sub traced
-{
-    my ($trace) = @_;
-
-    $trace->stop;
-    return split /\n/, read_file($trace->{out});
-}
-
-
 # How many batches Redis said to have stored, and how many of those before they
 # were in the file and the file on disk.
 sub judge
@@ -110,7 +85,7 @@ sub judge
 ok +(wait_for { taken() }), 'ready';
 
 SKIP: {
-    my $trace = eval { trace() }
+    my $trace = eval { trace([$redis->pid]) }
         or skip 'strace is not here, or may not attach to a process', 1;
 
     my @answers = map { (deliver())[1] } 1 .. 20;
@@ -124,7 +99,7 @@ SKIP: {
 
     # the same eyes see it when it is not so
     $redis->cmd('CONFIG', 'SET', 'appendfsync', 'everysec');
-    $trace = trace();
+    $trace = trace([$redis->pid]);
     ok(taken('/enqueued'), 'everysec, and an acknowledgement for "enqueued"')
         for 1 .. 5;
     ($answered, $early) = judge(traced($trace));
@@ -137,7 +112,7 @@ SKIP: {
     $redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'yes');
     $redis->cmd('CONFIG', 'SET', 'rdb-key-save-delay', 100_000);
     $redis->cmd('BGSAVE');
-    $trace = trace();
+    $trace = trace([$redis->pid]);
     ok(taken('/enqueued'), 'no-appendfsync-on-rewrite') for 1 .. 5;
     ($answered, $early) = judge(traced($trace));
     is($answered, 5, '... answered');
@@ -146,14 +121,14 @@ SKIP: {
     $redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'no');
 
     # a slow disk
-    $trace = trace('-e', 'inject=fdatasync:delay_enter=300000');
+    $trace = trace([$redis->pid], '-e', 'inject=fdatasync:delay_enter=300000');
     my ($id, $answer) = deliver();
     is($answer->{status}, 200, 'fdatasync takes 0.3 s');
     cmp_ok($answer->{time}, '>=', 0.3, '... and so does the answer');
     traced($trace);
 
     # a broken disk: Redis gives up, and nobody says that it is stored
-    $trace = trace('-e', 'inject=fdatasync:error=EIO');
+    $trace = trace([$redis->pid], '-e', 'inject=fdatasync:error=EIO');
     ($id, $answer) = deliver();
     is($answer->{status}, 503, 'fdatasync fails: 503');
     ok(wait_for { !$redis->alive }, '... Redis has ended');
