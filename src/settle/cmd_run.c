@@ -189,6 +189,11 @@ cs_run_part(cs_run_t *run)
 
     if (run->part == CS_STREAM_CLAIM) {
         run->claim_at = now + run->conf->claim_after / 2;
+
+        if (cs_stream_tidy(&run->stream) != CS_OK) {
+            cs_run_redis_failed(run);
+            return;
+        }
     }
 
     run->part = now >= run->claim_at ? CS_STREAM_CLAIM : CS_STREAM_NEW;

@@ -16,6 +16,7 @@
 
 
 #define CS_STREAM_GROUP     64        /* deliveries that share a transaction */
+#define CS_STREAM_GONE      10
 #define CS_STREAM_BLOCK_MS  500       /* so soon is a wish to stop noticed */
 
 typedef enum {
@@ -55,6 +56,13 @@ CC_MUST_USE cs_status_e cs_stream_read(cs_stream_t *stream,
 
 /* acknowledges and deletes all that was read */
 CC_MUST_USE cs_status_e cs_stream_ack(cs_stream_t *stream);
+
+/*
+ * Takes consumers out of the group that have nothing pending and have not been
+ * heard of for CS_STREAM_GONE times claim_after: where names are those of hosts
+ * that come and go, they would become more for ever.
+ */
+CC_MUST_USE cs_status_e cs_stream_tidy(cs_stream_t *stream);
 
 void cs_stream_release(cs_stream_t *stream);
 
