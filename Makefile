@@ -51,6 +51,7 @@ PROVIDERS_OBJ := $(PROVIDERS:%.c=$(OUT)/obj/%.o)
 SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%) \
                  $(SETTLE_UNIT:t/settle/%.c=$(OUT)/t/settle/%)
+BENCH_BIN     := $(patsubst t/bench/%.c,$(OUT)/bench/%,$(wildcard t/bench/*.c))
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
 SETTLE_LIBS   := -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
@@ -59,7 +60,8 @@ SETTLE_CFLAGS  = -I$(shell pg_config --includedir)
 Q             := $(if $(V),,@)
 say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
 
-.PHONY: all module settle unit deps demo run test test-sanitize lint fuzz install \
+.PHONY: all module settle unit deps demo run test test-sanitize lint fuzz bench \
+        install \
         clean help
 
 
@@ -97,6 +99,12 @@ $(OUT)/t/truth_test: $(addprefix $(OUT)/obj/t/truth/,truth_test.o provider.o) \
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
+
+$(OUT)/bench/%: t/bench/%.c $(PROVIDERS_OBJ) $(CORE_OBJ)
+	@mkdir -p $(@D)
+	$(call say,link,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -It/unit -Isrc/providers -Isrc/core \
+	    -o $@ $^ $(CORE_LIBS) -lz
 
 # the core is compiled without -Isrc/settle, so that it cannot include from it
 $(OUT)/obj/src/core/%.o: src/core/%.c
@@ -171,6 +179,9 @@ test-sanitize:
 	@t/bin/deps.sh build run test
 	@t/bin/test-sanitize.sh
 
+bench: $(BENCH_BIN)
+	@for bench in $^; do $$bench || exit 1; done
+
 fuzz:
 	@t/bin/deps.sh build fuzz
 	@t/fuzz/run.sh $(FUZZ_SECONDS)
@@ -203,6 +214,7 @@ help:
 	@echo 'make test-sanitize  the same under ASan and UBSan, nginx included'
 	@echo 'make lint        compilers, analysers, layers, style'
 	@echo 'make fuzz        each parser for FUZZ_SECONDS (clang)'
+	@echo 'make bench       what verifying costs'
 	@echo 'make install     module, daemon, samples (DESTDIR, prefix,' \
 	                        'MODULES_DIR, UNIT_DIR)'
 	@echo 'make clean       remove build/'

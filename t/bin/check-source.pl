@@ -41,6 +41,8 @@ my %layer = (
                          not => [$nginx, $redis, $sql] },
     't/truth'       => { from => [qw(t/truth t/unit src/settle src/core)],
                          not => [$nginx, $redis, $sql] },
+    't/bench'       => { from => [qw(t/bench t/unit src/core src/providers)],
+                         not => [$nginx, $redis, $sql] },
     't/fuzz'        => { from => [qw(t/fuzz t/unit src/core src/providers)],
                          not => [$nginx, $redis, $sql] },
 );
