@@ -10,6 +10,7 @@ use warnings;
 use lib 't/lib';
 use CouponTest;
 use Test::More;
+use Time::HiRes 'time';
 
 use constant {
     TIMEOUT => 1,           # coupon_callback_timeout, seconds
@@ -136,6 +137,16 @@ sub error_count
 }
 
 
+# How many clients have connected to Redis, ever.
+sub connects
+{
+    my ($redis) = @_;
+    my ($n) = $redis->cmd('INFO', 'stats') =~ /^total_connections_received:(\d+)/m;
+
+    return $n;
+}
+
+
 # All clients but this one are sent away, so that they have to log in again.
 sub disconnect
 {
@@ -208,6 +219,12 @@ my $before = error_count('readonly');
 $redis->cmd('REPLICAOF', '127.0.0.1', free_port());
 refused('Redis is a replica');
 ok(error_count('readonly') > $before, '... counted as readonly');
+
+# each of the 4 connections comes back after 50 ms at the earliest
+my ($begin, $connected) = (time, connects($redis));
+deliver('/cb', 1) for 1 .. 300;
+cmp_ok(connects($redis) - $connected, '<=', 4 + 4 * (time - $begin) / 0.05,
+       '... and is not flooded with new connections');
 $redis->cmd('REPLICAOF', 'NO', 'ONE');
 recovered($redis, 'Redis is a master again');
 
