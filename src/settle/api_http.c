@@ -19,7 +19,7 @@
 static struct curl_slist *cs_http_headers(const cs_http_t *http,
     unsigned has_body);
 static void cs_http_wipe(struct curl_slist *headers);
-static size_t cs_http_write(char *data, size_t size, size_t n, void *ctx);
+static size_t cs_http_write(const char *data, size_t size, size_t n, void *ctx);
 static int cs_http_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow,
     curl_off_t ultotal, curl_off_t ulnow);
 static cs_status_e cs_http_done(cs_http_t *http, CURLcode code,
@@ -185,7 +185,7 @@ cs_http_wipe(struct curl_slist *headers)
 
 
 static size_t
-cs_http_write(char *data, size_t size, size_t n, void *ctx)
+cs_http_write(const char *data, size_t size, size_t n, void *ctx)
 {
     cc_str_t    bytes;
     cs_http_t  *http = ctx;

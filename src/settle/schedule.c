@@ -8,7 +8,7 @@
 #include "schedule.h"
 
 
-#define CS_CHECK_ANY  -1         /* whatever the version: we changed it */
+#define CS_CHECK_ANY  (-1)       /* whatever the version: we changed it */
 
 typedef struct {
     size_t    code;              /* offset in codes */
