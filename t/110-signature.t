@@ -2,6 +2,7 @@
 #
 #   --- receiver      what stands in the receiving location; its secret is
 #                     s3cret unless it says another
+#   --- server        what stands around it
 #   --- more_headers  an array: one request with the same callback for each
 #   --- error_code    what each is answered
 #
@@ -9,8 +10,8 @@
 
 use CouponNginx;
 use CouponTest;
-use Digest::SHA qw(hmac_sha1_hex hmac_sha256 hmac_sha256_hex hmac_sha512
-                   hmac_sha512_hex);
+use Digest::SHA qw(hmac_sha1 hmac_sha1_hex hmac_sha256 hmac_sha256_hex
+                   hmac_sha512 hmac_sha512_hex);
 use MIME::Base64 'encode_base64';
 use Test::More;
 use Test::Nginx::Socket 'no_plan';
@@ -25,12 +26,14 @@ my $redis = start_redis(port => $ENV{TEST_NGINX_REDIS_PORT});
 add_block_preprocessor(sub {
     my ($block) = @_;
     my $receiver = $block->receiver // '';
+    my $server = $block->server // '';
     my $secret = $receiver =~ /callback_secret/ ? ''
                                                 : 'coupon_callback_secret s3cret;';
     my @headers = @{ $block->more_headers };
     my $text = $block->body // $body;
 
     $block->set_value('config', <<"END");
+        $server
         location = /cb {
             coupon_callback sportapi;
             coupon_callback_redis 127.0.0.1:\$TEST_NGINX_REDIS_PORT;
@@ -279,3 +282,30 @@ coupon_callback_timestamp $http_x_time;
  'X-Signature: ' . ::hmac_sha256_hex(".$::body", 's3cret'),
  ::stamped(time - 1000) =~ s/^X-Time: \d+/'X-Time: ' . time/er]
 --- error_code: 401 401 401
+
+
+
+=== TEST 21: all parts of a directive are inherited together
+--- server
+coupon_callback_signature $http_x_signature hash=sha1 encoding=base64 prefix=a=;
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time tolerance=1h;
+--- more_headers eval
+[map { my $text = time - 3000 . ".$::body"; my ($time) = $text =~ /^(\d+)/;
+       "X-Time: $time\nX-Signature: $_"
+       . ::encode_base64(::hmac_sha1($text, 's3cret'), '') } 'a=', '', 'b=']
+--- error_code: 200 401 401
+
+
+
+=== TEST 22: ... and replaced together
+--- server
+coupon_callback_signature $http_x_other hash=sha1 encoding=base64 prefix=a=;
+coupon_callback_signed_prefix "$http_x_time.";
+coupon_callback_timestamp $http_x_time tolerance=1h;
+--- receiver
+coupon_callback_signature $http_x_signature;
+coupon_callback_timestamp $http_x_time;
+--- more_headers eval
+[map { ::stamped(time + $_) } 0, -280, -320]
+--- error_code: 200 200 401
