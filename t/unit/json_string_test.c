@@ -8,6 +8,8 @@
  * valid if it is what some code point is written as.
  */
 
+#include <ctype.h>
+
 #include "json_walk.h"
 
 
@@ -228,6 +230,16 @@ test_unicode_escapes(void)
 
     is_int(wrong, 0, "every \\uXXXX but zero and the surrogates");
 
+    for (wrong = 0, c = 0; c < 4 * 0x100; c++) {
+        n = 3 + c / 0x100;
+        memcpy(text, "\"\\u1234\"", 8);
+        text[n] = (char) (c & 0xff);
+        wrong += (json_walk_exact(json, unit_str(text, 8), NULL) == NULL)
+                 != (isxdigit((int) (c & 0xff)) != 0);
+    }
+
+    is_int(wrong, 0, "any byte in the place of each hex digit");
+
     for (wrong = 0, c = 0x10000; c < CODE_POINTS; c += c & 0x3ff ? 1 : 0x155) {
         (void) snprintf(text, sizeof(text), "\"\\u%04x\\u%04X\"",
                         0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
@@ -299,6 +311,8 @@ test_escapes(void)
     refuses("\"\\ud800\\u\"", "half of a low surrogate");
     refuses("\"\\ud800\\\"", "an escape for the end");
     refuses("\"\\ud83d\\ude00\\udc00\"", "a lone one behind a pair");
+    refuses("\"\\ud800\\ndc00\"", "another escape, then digits");
+    refuses("\"\\ud800xudc00\"", "no escape, then u and digits");
     refuses("\"\\ud800\xed\xb0\x80\"", "half escaped, half not");
     refuses("\"\\\"", "the end escaped");
     refuses("\"\\", "nothing behind a backslash");
