@@ -1,6 +1,10 @@
 /*
  * Secrets: as they stand in nginx.conf, or in a file of their own, encoded or
  * not.  They are read when the configuration is, and never appear in a message.
+ *
+ * What comes out of a file is overwritten when the configuration goes; what
+ * stands in nginx.conf itself, nginx has read with the rest, and keeps no better
+ * than that.
  */
 
 #include "ngx_http_coupon.h"
@@ -11,6 +15,8 @@
 
 static ngx_int_t ngx_http_coupon_read_file(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t *name, ngx_str_t *text);
+static u_char *ngx_http_coupon_secret_alloc(ngx_conf_t *cf, size_t len);
+static void ngx_http_coupon_secret_wipe(void *data);
 
 
 char *
@@ -53,7 +59,7 @@ ngx_http_coupon_set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "takes \"encoding=base64\" or \"encoding=hex\" after the secret";
     }
 
-    p = ngx_pnalloc(cf->pool, raw.len);
+    p = ngx_http_coupon_secret_alloc(cf, raw.len);
     if (p == NULL) {
         return NGX_CONF_ERROR;
     }
@@ -105,16 +111,11 @@ ngx_http_coupon_read_file(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *name,
     ngx_str_t *text)
 {
     ssize_t     n;
-    u_char     *p;
     ngx_fd_t    fd;
     ngx_err_t   err;
+    u_char      buf[NGX_HTTP_COUPON_SECRET_MAX + 1];
 
     if (ngx_conf_full_name(cf->cycle, name, 1) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_pnalloc(cf->pool, NGX_HTTP_COUPON_SECRET_MAX + 1);
-    if (p == NULL) {
         return NGX_ERROR;
     }
 
@@ -122,7 +123,7 @@ ngx_http_coupon_read_file(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *name,
     n = -1;
 
     if (fd != NGX_INVALID_FILE) {
-        n = ngx_read_fd(fd, p, NGX_HTTP_COUPON_SECRET_MAX + 1);
+        n = ngx_read_fd(fd, buf, NGX_HTTP_COUPON_SECRET_MAX + 1);
     }
 
     err = ngx_errno;
@@ -139,16 +140,17 @@ ngx_http_coupon_read_file(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *name,
     }
 
     if (n > NGX_HTTP_COUPON_SECRET_MAX) {
+        ngx_explicit_memzero(buf, sizeof(buf));
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\": the file \"%V\" is longer than %d bytes",
                            &cmd->name, name, NGX_HTTP_COUPON_SECRET_MAX);
         return NGX_ERROR;
     }
 
-    if (n > 0 && p[n - 1] == LF) {
+    if (n > 0 && buf[n - 1] == LF) {
         n--;
 
-        if (n > 0 && p[n - 1] == CR) {
+        if (n > 0 && buf[n - 1] == CR) {
             n--;
         }
     }
@@ -160,8 +162,46 @@ ngx_http_coupon_read_file(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *name,
         return NGX_ERROR;
     }
 
-    text->data = p;
     text->len = n;
+    text->data = ngx_http_coupon_secret_alloc(cf, n);
 
-    return NGX_OK;
+    if (text->data != NULL) {
+        ngx_memcpy(text->data, buf, n);
+    }
+
+    ngx_explicit_memzero(buf, sizeof(buf));
+
+    return text->data != NULL ? NGX_OK : NGX_ERROR;
+}
+
+
+static u_char *
+ngx_http_coupon_secret_alloc(ngx_conf_t *cf, size_t len)
+{
+    ngx_str_t           *secret;
+    ngx_pool_cleanup_t  *cln;
+
+    cln = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_str_t));
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    secret = cln->data;
+    secret->len = len;
+    secret->data = ngx_pnalloc(cf->pool, len);
+
+    if (secret->data != NULL) {
+        cln->handler = ngx_http_coupon_secret_wipe;
+    }
+
+    return secret->data;
+}
+
+
+static void
+ngx_http_coupon_secret_wipe(void *data)
+{
+    ngx_str_t *secret = data;
+
+    ngx_explicit_memzero(secret->data, secret->len);
 }

@@ -3,6 +3,8 @@
  * for its form, before the signature has been found good.
  */
 
+#include <openssl/crypto.h>
+
 #include "sportapi.h"
 
 
@@ -97,6 +99,10 @@ cc_sportapi_signed(const cc_sportapi_t *conf, const cc_callback_t *callback,
         matched |= (unsigned) cc_signature_match(callback->signature,
                                                  conf->prefix, conf->encoding,
                                                  mac, len);
+
+        /* it would be a signature for this body */
+
+        OPENSSL_cleanse(mac, len);
     }
 
     if (!matched) {
