@@ -127,10 +127,11 @@ for my $word (sort keys %kinds) {
     $fake->behave(EXEC => $error);
     refused("$word to EXEC", send_one(), 'unavailable', 1);
 
-    cmp_ok errors($kinds{$word}), '>=', $before + 5, '... all are counted';
+    # a replica is left alone for a moment: not all of the five have asked it
+    cmp_ok errors($kinds{$word}), '>=', $before + ($word eq 'READONLY' ? 1 : 5),
+        '... all are counted';
+    recovers($word);
 }
-
-recovers('errors');
 
 
 # --- errors and wrong shapes inside the reply to EXEC

@@ -222,10 +222,10 @@ ngx_http_coupon_queue_refused(ngx_http_coupon_ticket_t *ticket,
                                     reply->str, reply->len);
     }
 
-    /* it is a replica now: its name or address leads to the master again */
+    /* it is a replica now: its name or address may lead to the master */
 
     if (ngx_strncmp(reply->str, "READONLY", 8) == 0) {
-        ngx_http_coupon_redis_drop(ticket->conn);
+        ngx_http_coupon_redis_avoid(ticket->conn);
     }
 
     return 1;
@@ -238,7 +238,7 @@ ngx_http_coupon_queue_unexpected(ngx_http_coupon_ticket_t *ticket)
 {
     ngx_http_coupon_redis_error(ticket->conn->pool, "refused",
                                 "an unexpected reply", 19);
-    ngx_http_coupon_redis_drop(ticket->conn);
+    ngx_http_coupon_redis_avoid(ticket->conn);
 
     return NGX_HTTP_COUPON_QUEUE_FAILED;
 }

@@ -44,11 +44,12 @@ ngx_http_coupon_redis_connect(ngx_http_coupon_redis_conn_t *conn)
     ngx_http_coupon_redis_t  *pool;
 
     pool = conn->pool;
-    addr = &pool->addrs[(conn->number + conn->failures) % pool->naddrs];
+    addr = &pool->addrs[(conn->number + conn->moves) % pool->naddrs];
 
     ngx_http_coupon_redis_state(conn, NGX_HTTP_COUPON_REDIS_CONNECTING);
 
     conn->silent = 0;
+    conn->useless = 0;
     conn->unproven = NULL;
     conn->run_id[0] = '\0';
     conn->ac = ngx_http_coupon_redis_open(addr);
@@ -343,6 +344,14 @@ ngx_http_coupon_redis_drop(ngx_http_coupon_redis_conn_t *conn)
 
 
 void
+ngx_http_coupon_redis_avoid(ngx_http_coupon_redis_conn_t *conn)
+{
+    conn->useless = 1;
+    ngx_http_coupon_redis_drop(conn);
+}
+
+
+void
 ngx_http_coupon_redis_lost_handler(ngx_event_t *ev)
 {
     ngx_msec_t                     pause;
@@ -354,7 +363,7 @@ ngx_http_coupon_redis_lost_handler(ngx_event_t *ev)
 
     /* what was good until now is tried again at once */
 
-    if (conn->state == NGX_HTTP_COUPON_REDIS_UP) {
+    if (conn->state == NGX_HTTP_COUPON_REDIS_UP && !conn->useless) {
         ngx_http_coupon_redis_connect(conn);
         return;
     }
@@ -369,6 +378,7 @@ ngx_http_coupon_redis_lost_handler(ngx_event_t *ev)
     }
 
     conn->failures++;
+    conn->moves++;
 
     ngx_add_timer(&conn->timer, pause / 2 + ngx_random() % (pause / 2 + 1));
 }

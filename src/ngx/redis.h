@@ -84,9 +84,11 @@ struct ngx_http_coupon_redis_conn_s {
     ngx_event_t                     lost;       /* posted: clear up */
     ngx_event_t                     timer;      /* of the present state */
     unsigned                        writing:1;
+    unsigned                        useless:1;  /* UP, and of no use to us */
 
     ngx_uint_t                      waiting;    /* transactions sent */
     ngx_uint_t                      failures;   /* since it was last UP */
+    ngx_uint_t                      moves;      /* from address to address */
     ngx_uint_t                      silent;     /* probes without an answer */
 
     ngx_http_coupon_settings_t      asked;      /* being read */
@@ -165,6 +167,12 @@ void ngx_http_coupon_redis_unwait(ngx_http_coupon_redis_t *pool,
 
 /* the connection is of no more use: it will be closed and made anew */
 void ngx_http_coupon_redis_drop(ngx_http_coupon_redis_conn_t *conn);
+
+/*
+ * The same, and so is its server, although it lets us in (a replica): the next
+ * address is tried, and not before a pause.
+ */
+void ngx_http_coupon_redis_avoid(ngx_http_coupon_redis_conn_t *conn);
 
 /* counts an error reply of Redis by its first word, and logs it, sparingly */
 void ngx_http_coupon_redis_error(ngx_http_coupon_redis_t *pool,
