@@ -43,6 +43,7 @@ sub command_is
 
 # --- requests
 
+wait_for { (settle_command($config, 'requests', 'list'))[0] == 0 };
 command_is('no request', 0, qr/^\z/, qr/^\z/, 'requests', 'list');
 
 deliver('google', 'g-1', google_body(id => 'g-1', data => {
@@ -101,6 +102,29 @@ command_is("the fraction $_", 2, qr/^\z/, qr/--fraction wants/,
     for '4/3', '100001', '-1', '1/0', '0.5', '', '1/3x';
 command_is('no fraction', 2, qr/^\z/, qr/--fraction wants/,
            'refunded', 'google', 'GPA.1');
+
+# --- what was rejected
+
+deliver('apple', 'a-2', apple_body($apple, uuid => 'a-2', transaction => {
+    revocationDate => undef }));
+command_is('a refund without a date', 0, qr/apple +a-2 .* without revocationDate/,
+           qr/^\z/, 'rejected', 'list');
+command_is('its retry', 1, qr/^\z/, qr/1 stays .* without revocationDate$/,
+           'rejected', 'retry', 1);
+
+my $entry = $redis->cmd('XADD', '{coupons}:rejected', '*', source => 'apple',
+    id => 'a-3', reason => 'of another app', received => $now,
+    body => apple_body($apple, uuid => 'a-3'));
+command_is('what nginx has judged', 1, qr/^\z/,
+           qr/stays .* nginx would not take it/, 'rejected', 'retry', $entry);
+is_deeply [ ledger($config, "SELECT * FROM store_notifications
+                             WHERE notification_id = 'a-3'") ], [],
+    '... is not settled by hand';
+
+deliver('apple', 'a-4', apple_body($apple, uuid => 'a-5'));
+command_is('an entry of another id', 0,
+           qr/a-4 .* id of the inbox entry is not that of the body/,
+           qr/^\z/, 'rejected', 'list');
 
 # --- Google's keys
 

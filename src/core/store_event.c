@@ -74,10 +74,18 @@ cc_apple_event(cc_store_event_t *out, cc_json_t *json, cc_str_t body)
 static const char *
 cc_apple_read(cc_store_event_t *out, cc_json_t *json, const cJSON *payload)
 {
+    char         *p;
     cJSON        *transaction;
     cc_str_t      text;
     const char   *error;
     const cJSON  *data;
+
+    (void) cc_claim_string(payload, "notificationUUID", &text);
+    cc_store_copy(out->id, sizeof(out->id), text);
+
+    for (p = out->id; *p != '\0'; p++) {
+        *p = (char) ((*p >= 'A' && *p <= 'Z') ? *p | 0x20 : *p);
+    }
 
     (void) cc_claim_string(payload, "notificationType", &text);
     cc_store_copy(out->kind, sizeof(out->kind), text);
@@ -141,6 +149,7 @@ static const char *
 cc_apple_apply(cc_store_event_t *out, const cJSON *transaction)
 {
     cc_str_t            text;
+    cc_apple_type_e     type;
     cc_refund_event_t  *event;
 
     event = &out->event;
@@ -157,7 +166,14 @@ cc_apple_apply(cc_store_event_t *out, const cJSON *transaction)
                        && event->price_milli >= 0
                        && cc_apple_currency(out->currency);
 
-    switch (cc_apple_type(out->kind)) {
+    type = cc_apple_type(out->kind);
+
+    if (out->purchase_key[0] == '\0' || out->transaction_key[0] == '\0') {
+        return type == CC_APPLE_OTHER || type == CC_APPLE_BOUGHT
+               ? NULL : "the transaction has no id";
+    }
+
+    switch (type) {
 
     case CC_APPLE_REFUND:
         return cc_apple_refund(event, transaction);
@@ -290,6 +306,12 @@ cc_google_read(cc_store_event_t *out, cc_json_t *json, const cJSON *message)
     cc_rtdn_t       rtdn;
     const char     *error;
     unsigned char  *buf;
+
+    if (!cc_claim_string(message, "messageId", &text)) {
+        (void) cc_claim_string(message, "message_id", &text);
+    }
+
+    cc_store_copy(out->id, sizeof(out->id), text);
 
     (void) cc_claim_string(message, "data", &text);
 

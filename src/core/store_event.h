@@ -18,11 +18,13 @@
 #define CC_STORE_KEY_MAX       1024     /* a purchaseToken */
 #define CC_STORE_KIND_MAX      64
 #define CC_STORE_CURRENCY_MAX  8
+#define CC_STORE_ID_MAX        256
 #define CC_STORE_SCOPE_MAX     256
 
 
 typedef struct {
     cc_refund_event_t  event;
+    char               id[CC_STORE_ID_MAX + 1];     /* as the module has it */
     char               kind[CC_STORE_KIND_MAX + 1];         /* "REFUND" */
     char               purchase_key[CC_STORE_KEY_MAX + 1];  /* may be empty */
     char               transaction_key[CC_STORE_KEY_MAX + 1];

@@ -14,6 +14,7 @@
 #include "command.h"
 #include "log.h"
 #include "quarantine.h"
+#include "refunds.h"
 #include "worker.h"
 
 
@@ -200,7 +201,16 @@ cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
         return status;
     }
 
-    status = cs_worker_batch(worker, &d.message, NULL);
+    /* what a store's is worth nginx has judged, with what only nginx knows */
+
+    if (cs_quarantine_in_stream(id) && cs_refunds_source(d.message.source)) {
+        (void) cs_fail("%s stays in the quarantine: nginx would not take it "
+                       "from that store", id);
+        status = CS_NONE;
+
+    } else {
+        status = cs_worker_batch(worker, &d.message, NULL);
+    }
 
     if (status == CS_REFUSED) {
         (void) cs_fail("%s stays in the quarantine: %s", id,

@@ -75,8 +75,11 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
         cs_no_memory();
     }
 
-    if (*reason == NULL && message->id.len == 0) {
-        *reason = "its id is not known";
+    if (*reason == NULL
+        && (event.id[0] == '\0'
+            || (message->id.len && !cc_str_is(message->id, event.id))))
+    {
+        *reason = "the id of the inbox entry is not that of the body";
     }
 
     if (*reason != NULL) {
@@ -92,9 +95,8 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
 
     /* Google's are unique for a subscription, Apple's everywhere */
 
-    (void) snprintf(id, sizeof(id), "%s%s%.*s", event.scope,
-                    event.scope[0] ? ":" : "", (int) message->id.len,
-                    message->id.data);
+    (void) snprintf(id, sizeof(id), "%s%s%s", event.scope,
+                    event.scope[0] ? ":" : "", event.id);
 
     status = cs_refunds_register(&r, id, message);
 

@@ -4,7 +4,7 @@
  * by an App Store made here, or a body for Google under a good token.
  *
  * Nothing unsigned is ever accepted; what is accepted has an id that may stand
- * in a key.
+ * in a key, and is read by the daemon, which never takes more than all.
  */
 
 #include <openssl/rsa.h>
@@ -16,6 +16,7 @@
 #include "json_walk.h"
 #include "jws_unit.h"
 #include "pki.h"
+#include "store_event.h"
 
 
 #define NOW  1796068800
@@ -99,6 +100,30 @@ prepare_google(void)
 }
 
 
+/* Apple's may say too little to act on; Google's was looked through */
+static void
+settle(const cc_provider_t *provider, cc_str_t body)
+{
+    const char        *error;
+    cc_store_event_t   event;
+
+    error = provider == &cc_apple
+            ? cc_apple_event(&event, apple.json, body)
+            : cc_google_event(&event, google.json, body);
+
+    must(error == NULL || provider == &cc_apple);
+    must(error != cc_json_no_memory);
+
+    if (error == NULL) {
+        must(event.event.fraction <= CC_REFUND_ALL);
+        must(!event.event.has_fraction || event.transaction_key[0] != '\0');
+        must(event.event.access == CC_ACCESS_UNKNOWN
+             || event.purchase_key[0] != '\0');
+        must(event.id[0] != '\0');
+    }
+}
+
+
 static cc_verdict_e
 deliver(const cc_provider_t *provider, void *conf, cc_str_t body,
     cc_delivery_t *delivery)
@@ -113,6 +138,11 @@ deliver(const cc_provider_t *provider, void *conf, cc_str_t body,
     callback.now_ms = NOW * 1000LL;
 
     verdict = provider->verify(conf, &callback, delivery);
+
+    if (verdict == CC_VERDICT_ACCEPTED) {
+        settle(provider, exact);
+    }
+
     unit_free(exact);
 
     must((delivery->reason == NULL) == (verdict == CC_VERDICT_ACCEPTED));
