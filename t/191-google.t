@@ -144,6 +144,11 @@ my %wrong = (
 is delivered(fresh(), %{ $wrong{$_} }), "401 unsigned $away", $_
     for sort keys %wrong;
 
+# nginx itself says so, before it knows the location
+is post($nginx, '/google', fresh(), headers => { Authorization =>
+    "Bearer $token\r\nAuthorization: Bearer $token" })->{status}, 400,
+   'two Authorization lines';
+
 # --- the envelope
 
 is delivered('[]'), '400 malformed inbox+0 rejected+1', 'no envelope';
