@@ -12,7 +12,7 @@ use Test::More;
 my $redis = start_redis();
 my $config = settle_config(redis => $redis);
 my @commands = qw(run show doubts resolve poll recover reconcile rejected
-                  migrate check);
+                  requests refunded jwks migrate check);
 
 
 # --- help and usage
@@ -36,7 +36,7 @@ for my $command (@commands) {
          '... says how it is called and what it does');
 }
 
-for my $command (qw(jwks nonsense)) {
+for my $command (qw(settle nonsense)) {
     ($status, $out, $err) = settle_command($config, $command);
     is($status, 2, "$command");
     like($err, qr/this version has no command "$command"/, '... is not here');
