@@ -30,7 +30,7 @@ sub coupon
 {
     my ($code) = @_;
     my ($row) = ledger($config, "SELECT state, settlement_generation, status,
-        real_win, doubt, 
+        real_win, doubt,
         CASE WHEN confirmed_at IS NULL THEN 0 ELSE 1 END, version FROM coupons
         WHERE coupon_code = '$code'");
 

@@ -57,8 +57,8 @@ CC_MUST_USE cs_status_e cs_pg_prepare(cs_pg_t *db, const char *const *sql,
     size_t n);
 
 /*
- * Puts a statement into the pipeline; params may go afterwards.  call, if given,
- * is called by cs_pg_wait() once all of the pipeline has succeeded.
+ * Puts a statement into the pipeline; params may go afterwards.  cs_pg_wait()
+ * calls call, if given, once all of the pipeline has succeeded.
  */
 void cs_pg_send(cs_pg_t *db, size_t statement, const cs_pg_array_t *params,
     size_t n, cs_pg_result_pt call, void *ctx);

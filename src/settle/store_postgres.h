@@ -1,7 +1,9 @@
 /*
  * What the files of the PostgreSQL store share: the connection and its
- * transactions (store_postgres.c), reading and fetching (store_postgres_rows.c),
- * saving (store_postgres_save.c), the statements (store_postgres_sql.c).
+ * transactions (store_postgres.c), what a transaction fetches before it writes
+ * (store_postgres_fetch.c), reading (store_postgres_rows.c), saving
+ * (store_postgres_save.c), refunds (store_postgres_refund.c), the statements
+ * (store_postgres_sql.c).
  */
 
 #ifndef CS_STORE_POSTGRES_H
@@ -63,6 +65,14 @@ CC_MUST_USE cs_status_e cs_post_wait(cs_post_t *post);
 /* sends all that the transaction has to write */
 void cs_post_flush(cs_post_t *post);
 
+/* in a transaction that writes: the coupon as it is now, fetched if need be */
+CC_MUST_USE cs_status_e cs_post_fetch(cs_post_t *post, cc_str_t code,
+    cs_work_coupon_t **row);
+
+/* a row of CS_POST_COUPON; its strings are the result's; 0 if it is broken */
+CC_MUST_USE unsigned cs_post_coupon_row(cs_coupon_t *coupon,
+    const PGresult *result, int i);
+
 
 /* the methods of store_ops.h */
 
@@ -70,14 +80,14 @@ cs_status_e cs_post_expect(cs_store_t *store, const cs_expected_t *expected);
 cs_status_e cs_post_batch(cs_store_t *store, const cs_batch_t *batch,
     unsigned *same);
 cs_status_e cs_post_coupon(cs_store_t *store, cc_str_t code,
-    cs_coupon_pt call, void *ctx);
-cs_status_e cs_post_doubts(cs_store_t *store, cs_coupon_pt call, void *ctx);
-cs_status_e cs_post_events(cs_store_t *store, cc_str_t code, cs_event_pt call,
+    cs_coupon_pt coupon, void *ctx);
+cs_status_e cs_post_doubts(cs_store_t *store, cs_coupon_pt coupon, void *ctx);
+cs_status_e cs_post_events(cs_store_t *store, cc_str_t code, cs_event_pt event,
     void *ctx);
 cs_status_e cs_post_operations(cs_store_t *store, cc_str_t code,
-    cs_operation_pt call, void *ctx);
+    cs_operation_pt operation, void *ctx);
 cs_status_e cs_post_rejected(cs_store_t *store, int64_t id,
-    cs_rejected_pt call, void *ctx);
+    cs_rejected_pt rejected, void *ctx);
 
 cs_status_e cs_post_coupon_save(cs_store_t *store, const cs_coupon_t *coupon);
 cs_status_e cs_post_event_save(cs_store_t *store, cc_str_t code,
@@ -91,11 +101,12 @@ cs_status_e cs_post_rejected_drop(cs_store_t *store, int64_t id);
 cs_status_e cs_post_mark(cs_store_t *store, const char *name, int64_t *value);
 cs_status_e cs_post_mark_set(cs_store_t *store, const char *name,
     int64_t value);
-cs_status_e cs_post_waiting(cs_store_t *store, cs_version_pt call, void *ctx);
+cs_status_e cs_post_waiting(cs_store_t *store, cs_version_pt version,
+    void *ctx);
 cs_status_e cs_post_unconfirmed(cs_store_t *store, cc_str_t after,
-    int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+    int64_t since, unsigned limit, cs_version_pt version, void *ctx);
 cs_status_e cs_post_paid(cs_store_t *store, cc_str_t after, int64_t since,
-    unsigned limit, cs_version_pt call, void *ctx);
+    unsigned limit, cs_version_pt version, void *ctx);
 
 /* store_postgres_refund.c */
 cs_status_e cs_post_refund(cs_store_t *store, cs_refund_sql_e statement,

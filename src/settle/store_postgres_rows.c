@@ -1,11 +1,9 @@
 /*
- * The ledger in PostgreSQL: reading.  A transaction that writes fetches what it
- * will change into its work, and locks it; whoever only reads is called back
- * with the rows as they come.
+ * The ledger in PostgreSQL: reading.  Who reads is called back with the rows as
+ * they come.
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "store_postgres.h"
 
@@ -23,18 +21,11 @@ typedef struct {
 } cs_post_call_t;
 
 
-static void cs_post_known(void *ctx, const PGresult *result);
-static void cs_post_locked(void *ctx, const PGresult *result);
-static void cs_post_fetched(void *ctx, const PGresult *result);
-static cs_status_e cs_post_fetch(cs_post_t *post, cc_str_t code,
-    cs_work_coupon_t **row);
 static cs_status_e cs_post_rows(cs_post_t *post, size_t statement,
     const cs_pg_array_t *params, size_t n, cs_pg_result_pt result,
     cs_post_call_t *call);
 static cs_status_e cs_post_rows_of(cs_post_t *post, size_t statement,
     cc_str_t code, cs_pg_result_pt result, cs_post_call_t *call);
-static unsigned cs_post_coupon_row(cs_coupon_t *coupon,
-    const PGresult *result, int i);
 static void cs_post_coupons(void *ctx, const PGresult *result);
 static void cs_post_event_rows(void *ctx, const PGresult *result);
 static void cs_post_operation_rows(void *ctx, const PGresult *result);
@@ -43,161 +34,6 @@ static cs_status_e cs_post_page(cs_store_t *store, size_t statement,
     cc_str_t after, int64_t since, unsigned limit, cs_post_call_t *call);
 static void cs_post_versions(void *ctx, const PGresult *result);
 static void cs_post_mark_row(void *ctx, const PGresult *result);
-static int cs_post_by_code(const void *a, const void *b);
-
-
-cs_status_e
-cs_post_expect(cs_store_t *store, const cs_expected_t *expected)
-{
-    size_t          i;
-    cc_str_t       *codes;
-    cs_post_t      *post = (cs_post_t *) store;
-    cs_status_e     status;
-    cs_pg_array_t   params[2];
-
-    memset(params, 0, sizeof(params));
-    cs_pg_array_init(&params[0], CS_PG_TEXT);
-    cs_pg_array_init(&params[1], CS_PG_TEXT);
-
-    for (i = 0; i < expected->nbatches; i++) {
-        cs_pg_array_text(&params[0], expected->batches[i]);
-        cs_work_batch_known(&post->work, expected->batches[i],
-                            cs_str_of(""));
-    }
-
-    /* in order, they are only appended to what was fetched */
-
-    codes = cs_alloc(expected->ncodes * sizeof(cc_str_t));
-
-    if (expected->ncodes) {
-        memcpy(codes, expected->codes, expected->ncodes * sizeof(cc_str_t));
-        qsort(codes, expected->ncodes, sizeof(cc_str_t), cs_post_by_code);
-    }
-
-    for (i = 0; i < expected->ncodes; i++) {
-        if (cs_work_coupon(&post->work, codes[i]) == NULL) {
-            cs_pg_array_text(&params[1], codes[i]);
-            (void) cs_work_fetched(&post->work, codes[i]);
-        }
-    }
-
-    free(codes);
-
-    if (params[0].n) {
-        cs_pg_send(&post->db, CS_POST_BATCHES, &params[0], 1, cs_post_known,
-                   &post->work);
-    }
-
-    if (params[1].n) {
-        cs_pg_send(&post->db, CS_POST_LOCK, &params[1], 1, cs_post_locked,
-                   &post->work);
-        cs_pg_send(&post->db, CS_POST_FETCH, &params[1], 1, cs_post_fetched,
-                   &post->work);
-    }
-
-    status = cs_post_wait(post);
-
-    cs_pg_array_free(&params[0]);
-    cs_pg_array_free(&params[1]);
-
-    return status;
-}
-
-
-static void
-cs_post_known(void *ctx, const PGresult *result)
-{
-    int         i;
-    cs_work_t  *work = ctx;
-
-    for (i = 0; i < PQntuples(result); i++) {
-        cs_work_batch_known(work, cs_pg_column(result, i, 0),
-                            cs_pg_column(result, i, 1));
-    }
-}
-
-
-static void
-cs_post_locked(void *ctx, const PGresult *result)
-{
-    int         i;
-    cs_work_t  *work = ctx;
-
-    for (i = 0; i < PQntuples(result); i++) {
-        cs_work_coupon(work, cs_pg_column(result, i, 0))->locked = 1;
-    }
-}
-
-
-/*
- * A row that came between the lock and this is not ours to change: it stays one
- * that is not there, to be inserted, and the insertion collides.
- */
-
-static void
-cs_post_fetched(void *ctx, const PGresult *result)
-{
-    int                i;
-    cc_str_t           doubt;
-    cs_work_t         *work = ctx;
-    cs_coupon_t        coupon;
-    cs_work_coupon_t  *row;
-
-    for (i = 0; i < PQntuples(result); i++) {
-        row = cs_work_coupon(work, cs_pg_column(result, i, 0));
-
-        if (!row->locked) {
-            continue;
-        }
-
-        row->stored = 1;
-        row->broken = !cs_post_coupon_row(&coupon, result, i);
-
-        coupon.code = row->coupon.code;
-        row->coupon = coupon;
-
-        if (coupon.settled.doubt) {
-            doubt = cs_work_keep(work, cs_str_of(coupon.settled.doubt));
-            row->coupon.settled.doubt = (const char *) doubt.data;
-        }
-    }
-}
-
-
-cs_status_e
-cs_post_batch(cs_store_t *store, const cs_batch_t *batch, unsigned *same)
-{
-    cs_post_t          *post = (cs_post_t *) store;
-    cs_status_e         status;
-    cs_expected_t       expected;
-    const cs_batch_t   *known;
-
-    known = cs_work_batch(&post->work, batch->id);
-
-    if (known == NULL) {
-        memset(&expected, 0, sizeof(cs_expected_t));
-        expected.batches = &batch->id;
-        expected.nbatches = 1;
-
-        status = cs_post_expect(store, &expected);
-        if (status != CS_OK) {
-            return status;
-        }
-
-        known = cs_work_batch(&post->work, batch->id);
-    }
-
-    if (known->digest.len == 0) {
-        cs_work_batch_add(&post->work, batch);
-        return CS_OK;
-    }
-
-    *same = known->digest.len == batch->digest.len
-            && memcmp(known->digest.data, batch->digest.data,
-                      batch->digest.len) == 0;
-
-    return CS_NONE;
-}
 
 
 cs_status_e
@@ -225,69 +61,6 @@ cs_post_coupon(cs_store_t *store, cc_str_t code, cs_coupon_pt coupon, void *ctx)
     coupon(ctx, &row->coupon);
 
     return CS_OK;
-}
-
-
-static cs_status_e
-cs_post_fetch(cs_post_t *post, cc_str_t code, cs_work_coupon_t **row)
-{
-    cs_status_e     status;
-    cs_expected_t   expected;
-
-    if (cs_work_coupon(&post->work, code) == NULL) {
-        memset(&expected, 0, sizeof(cs_expected_t));
-        expected.codes = &code;
-        expected.ncodes = 1;
-
-        status = cs_post_expect(&post->base, &expected);
-        if (status != CS_OK) {
-            return status;
-        }
-    }
-
-    *row = cs_work_coupon(&post->work, code);
-
-    if ((*row)->broken) {
-        (void) snprintf(post->db.error, sizeof(post->db.error), "%s",
-                        CS_STORE_BROKEN);
-        return CS_REFUSED;
-    }
-
-    return CS_OK;
-}
-
-
-cs_status_e
-cs_post_coupon_save(cs_store_t *store, const cs_coupon_t *coupon)
-{
-    cs_post_t         *post = (cs_post_t *) store;
-    cs_status_e        status;
-    cs_work_coupon_t  *row;
-
-    status = cs_post_fetch(post, coupon->code, &row);
-
-    if (status == CS_OK) {
-        cs_work_coupon_save(&post->work, coupon);
-    }
-
-    return status;
-}
-
-
-cs_status_e
-cs_post_operation_add(cs_store_t *store, const cs_operation_t *operation)
-{
-    cs_post_t         *post = (cs_post_t *) store;
-    cs_status_e        status;
-    cs_work_coupon_t  *row;
-
-    status = cs_post_fetch(post, operation->code, &row);
-
-    if (status == CS_OK) {
-        cs_work_operation_add(&post->work, operation);
-    }
-
-    return status;
 }
 
 
@@ -472,7 +245,7 @@ cs_post_rows(cs_post_t *post, size_t statement, const cs_pg_array_t *params,
 
 /* the strings are the result's */
 
-static unsigned
+unsigned
 cs_post_coupon_row(cs_coupon_t *coupon, const PGresult *result, int i)
 {
     memset(coupon, 0, sizeof(cs_coupon_t));
@@ -624,18 +397,4 @@ cs_post_mark_row(void *ctx, const PGresult *result)
     if (call->rows) {
         *value = cs_pg_number(result, 0, 0);
     }
-}
-
-
-/* by code, as cs_work_fetched() keeps them */
-
-static int
-cs_post_by_code(const void *a, const void *b)
-{
-    int              order;
-    const cc_str_t  *x = a, *y = b;
-
-    order = memcmp(x->data, y->data, x->len < y->len ? x->len : y->len);
-
-    return order ? order : (x->len > y->len) - (x->len < y->len);
 }

@@ -47,30 +47,31 @@ extern const char *const  cs_lite_sql[CS_LITE_COUNT];
 cs_status_e cs_lite_batch(cs_store_t *store, const cs_batch_t *batch,
     unsigned *same);
 cs_status_e cs_lite_coupon(cs_store_t *store, cc_str_t code,
-    cs_coupon_pt call, void *ctx);
-cs_status_e cs_lite_doubts(cs_store_t *store, cs_coupon_pt call, void *ctx);
-cs_status_e cs_lite_events(cs_store_t *store, cc_str_t code, cs_event_pt call,
+    cs_coupon_pt coupon, void *ctx);
+cs_status_e cs_lite_doubts(cs_store_t *store, cs_coupon_pt coupon, void *ctx);
+cs_status_e cs_lite_events(cs_store_t *store, cc_str_t code, cs_event_pt event,
     void *ctx);
 cs_status_e cs_lite_operations(cs_store_t *store, cc_str_t code,
-    cs_operation_pt call, void *ctx);
+    cs_operation_pt operation, void *ctx);
 cs_status_e cs_lite_coupon_save(cs_store_t *store, const cs_coupon_t *coupon);
 cs_status_e cs_lite_event_save(cs_store_t *store, cc_str_t code,
     const cc_event_t *event);
 cs_status_e cs_lite_operation_add(cs_store_t *store,
     const cs_operation_t *operation);
 cs_status_e cs_lite_rejected(cs_store_t *store, int64_t id,
-    cs_rejected_pt call, void *ctx);
+    cs_rejected_pt rejected, void *ctx);
 cs_status_e cs_lite_rejected_add(cs_store_t *store,
     const cs_rejected_t *rejected);
 cs_status_e cs_lite_rejected_drop(cs_store_t *store, int64_t id);
 cs_status_e cs_lite_mark(cs_store_t *store, const char *name, int64_t *value);
 cs_status_e cs_lite_mark_set(cs_store_t *store, const char *name,
     int64_t value);
-cs_status_e cs_lite_waiting(cs_store_t *store, cs_version_pt call, void *ctx);
+cs_status_e cs_lite_waiting(cs_store_t *store, cs_version_pt version,
+    void *ctx);
 cs_status_e cs_lite_unconfirmed(cs_store_t *store, cc_str_t after,
-    int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+    int64_t since, unsigned limit, cs_version_pt version, void *ctx);
 cs_status_e cs_lite_paid(cs_store_t *store, cc_str_t after, int64_t since,
-    unsigned limit, cs_version_pt call, void *ctx);
+    unsigned limit, cs_version_pt version, void *ctx);
 
 /* store_sqlite_refund.c */
 cs_status_e cs_lite_refund(cs_store_t *store, cs_refund_sql_e statement,

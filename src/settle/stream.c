@@ -40,7 +40,8 @@ static const char  cs_stream_ack_script[] =
 
 static const char  cs_stream_tidy_script[] =
     "local gone = {}\n"
-    "for _, c in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do\n"
+    "local all = redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])\n"
+    "for _, c in ipairs(all) do\n"
     "  local is = {}\n"
     "  for i = 1, #c, 2 do is[c[i]] = c[i + 1] end\n"
     "  if is.name ~= ARGV[2] and is.pending == 0\n"

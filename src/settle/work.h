@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     cc_str_t    code;
     cc_event_t  event;
-    size_t      number;          /* counts up: of two of a bet the later stays */
+    size_t      number;          /* counts up: the later of two stays */
 } cs_work_event_t;
 
 typedef struct {

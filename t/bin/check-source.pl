@@ -39,6 +39,8 @@ my %layer = (
                          not => [$nginx] },
     't/unit'        => { from => [qw(t/unit src/core src/providers)],
                          not => [$nginx, $redis, $sql] },
+    't/settle'      => { from => [qw(t/settle t/unit src/settle src/core)],
+                         not => [$nginx, $redis, $sql] },
     't/truth'       => { from => [qw(t/truth t/unit src/settle src/core)],
                          not => [$nginx, $redis, $sql] },
     't/bench'       => { from => [qw(t/bench t/unit src/core src/providers)],
