@@ -83,15 +83,23 @@ extern const char  cc_json_no_memory[];
 const char *cc_json_error(const cc_json_t *json);
 size_t cc_json_offset(const cc_json_t *json);
 
-/* 1 if a name or string token spells this NUL-terminated ASCII text */
-int cc_json_is(const cc_json_token_t *token, const char *text);
-
 /*
  * A name or string with its escapes undone.  Without escapes *out points into
  * the text and buf is not touched.  Returns -1 if it does not fit size bytes.
  */
 CC_MUST_USE int cc_json_decode(const cc_json_token_t *token, cc_str_t *out,
     unsigned char *buf, size_t size);
+
+/* cc_json_is() of a token with a backslash in it */
+int cc_json_spells(const cc_json_token_t *token, const char *text);
+
+/* 1 if a name or string token spells this NUL-terminated ASCII text */
+static inline int
+cc_json_is(const cc_json_token_t *token, const char *text)
+{
+    return token->escaped ? cc_json_spells(token, text)
+                          : cc_str_is(token->raw, text);
+}
 
 
 #endif /* CC_JSON_H */

@@ -10,7 +10,7 @@
 
 
 typedef struct {
-    uint64_t           hash;
+    uint64_t           hash;        /* only of a name in the table */
     uint64_t           object;      /* serial number of the object it is in */
     cc_json_token_t    token;
 } cc_json_name_t;
@@ -54,6 +54,9 @@ CC_MUST_USE const char *cc_json_names_add(cc_json_names_t *names,
  */
 CC_MUST_USE const char *cc_json_string(const unsigned char **pp,
     const unsigned char *end, cc_json_token_t *token);
+
+/* 1 if two names read the same, however they are spelled */
+int cc_json_same_spelled(const cc_json_token_t *a, const cc_json_token_t *b);
 
 
 #endif /* CC_JSON_INTERNAL_H */

@@ -2,9 +2,10 @@
  * Does a name stand twice in one object?
  *
  * The names of the open objects lie on a stack.  Up to CC_JSON_FEW brothers are
- * compared one by one, which is the fastest; in a wider object a table takes
- * over, one for all wide objects of the text, so that the cost stays linear.
- * Stack and table grow by doubling and stay for the next text.
+ * compared one by one, which is the fastest: most differ in their length.  In a
+ * wider object a table of hashes takes over, one for all wide objects of the
+ * text, so that the cost stays linear.  Stack and table grow by doubling and
+ * stay for the next text.
  */
 
 #include <stdlib.h>
@@ -27,10 +28,10 @@ static const char  cc_json_twice[] = "JSON refused: a name twice in an object";
 static const char *cc_json_names_widen(cc_json_names_t *names,
     const cc_json_frame_t *frame);
 static const char *cc_json_table_add(cc_json_names_t *names,
-    const cc_json_name_t *name);
+    cc_json_name_t *name);
 static int cc_json_table_grow(cc_json_names_t *names);
 static int cc_json_hash(cc_json_name_t *name, uint64_t seed);
-static int cc_json_same(const cc_json_name_t *a, const cc_json_name_t *b);
+static int cc_json_same(const cc_json_token_t *a, const cc_json_token_t *b);
 
 
 void
@@ -86,16 +87,12 @@ cc_json_names_add(cc_json_names_t *names, const cc_json_frame_t *frame,
     name->token = *token;
     name->object = frame->object;
 
-    if (!cc_json_hash(name, names->seed)) {
-        return cc_json_no_memory;
-    }
-
     size = names->nstack++ - frame->first;
 
     if (size < CC_JSON_FEW) {
 
         for (i = frame->first; i < names->nstack - 1; i++) {
-            if (cc_json_same(&names->stack[i], name)) {
+            if (cc_json_same(&names->stack[i].token, token)) {
                 return cc_json_twice;
             }
         }
@@ -135,9 +132,14 @@ cc_json_names_widen(cc_json_names_t *names, const cc_json_frame_t *frame)
 
 
 static const char *
-cc_json_table_add(cc_json_names_t *names, const cc_json_name_t *name)
+cc_json_table_add(cc_json_names_t *names, cc_json_name_t *name)
 {
-    size_t  i;
+    size_t           i;
+    cc_json_name_t  *other;
+
+    if (!cc_json_hash(name, names->seed)) {
+        return cc_json_no_memory;
+    }
 
     if (names->ntable * 2 >= names->table_size && !cc_json_table_grow(names)) {
         return cc_json_no_memory;
@@ -147,7 +149,11 @@ cc_json_table_add(cc_json_names_t *names, const cc_json_name_t *name)
 
     while (names->table[i].object > names->before) {
 
-        if (cc_json_same(&names->table[i], name)) {
+        other = &names->table[i];
+
+        if (other->hash == name->hash && other->object == name->object
+            && cc_json_same(&other->token, &name->token))
+        {
             return cc_json_twice;
         }
 
@@ -232,29 +238,12 @@ cc_json_hash(cc_json_name_t *name, uint64_t seed)
 
 /* exact, so that a collision of hashes never refuses an honest text */
 static int
-cc_json_same(const cc_json_name_t *a, const cc_json_name_t *b)
+cc_json_same(const cc_json_token_t *a, const cc_json_token_t *b)
 {
-    int             same;
-    cc_str_t        sa, sb;
-    unsigned char  *buf;
-
-    if (a->hash != b->hash || a->object != b->object) {
-        return 0;
+    if (a->escaped || b->escaped) {
+        return cc_json_same_spelled(a, b);
     }
 
-    buf = malloc(a->token.raw.len + b->token.raw.len + 1);
-
-    if (buf == NULL) {
-        return 1;
-    }
-
-    same = cc_json_decode(&a->token, &sa, buf, a->token.raw.len) == 0
-           && cc_json_decode(&b->token, &sb, buf + a->token.raw.len,
-                             b->token.raw.len) == 0
-           && sa.len == sb.len
-           && (sa.len == 0 || memcmp(sa.data, sb.data, sa.len) == 0);
-
-    free(buf);
-
-    return same;
+    return a->raw.len == b->raw.len
+           && memcmp(a->raw.data, b->raw.data, a->raw.len) == 0;
 }

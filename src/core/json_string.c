@@ -9,11 +9,23 @@
 #include "json_internal.h"
 
 
+/* a string that is read byte by byte, its escapes undone on the way */
+typedef struct {
+    const unsigned char  *p;
+    const unsigned char  *end;
+    unsigned char         bytes[4];     /* of the escape that was met last */
+    size_t                n;
+    size_t                i;
+} cc_spelling_t;
+
+
 static const char *cc_json_escape(const unsigned char **pp,
     const unsigned char *end);
 static const char *cc_json_utf8(const unsigned char **pp,
     const unsigned char *end);
 static size_t cc_json_unescape(const unsigned char **pp, unsigned char *out);
+static void cc_json_spelling(cc_spelling_t *s, const cc_json_token_t *token);
+static int cc_json_spelling_next(cc_spelling_t *s);
 static unsigned cc_json_hex4(const unsigned char *p);
 
 
@@ -250,17 +262,64 @@ cc_json_decode(const cc_json_token_t *token, cc_str_t *out,
 
 
 int
-cc_json_is(const cc_json_token_t *token, const char *text)
+cc_json_spells(const cc_json_token_t *token, const char *text)
 {
     cc_str_t       s;
     unsigned char  buf[64];
 
-    if (!token->escaped) {
-        return cc_str_is(token->raw, text);
-    }
-
     return cc_json_decode(token, &s, buf, sizeof(buf)) == 0
            && cc_str_is(s, text);
+}
+
+
+int
+cc_json_same_spelled(const cc_json_token_t *a, const cc_json_token_t *b)
+{
+    int            ca, cb;
+    cc_spelling_t  sa, sb;
+
+    cc_json_spelling(&sa, a);
+    cc_json_spelling(&sb, b);
+
+    do {
+        ca = cc_json_spelling_next(&sa);
+        cb = cc_json_spelling_next(&sb);
+    } while (ca == cb && ca != -1);
+
+    return ca == cb;
+}
+
+
+static void
+cc_json_spelling(cc_spelling_t *s, const cc_json_token_t *token)
+{
+    s->p = token->raw.data;
+    s->end = token->raw.data + token->raw.len;
+    s->n = 0;
+    s->i = 0;
+}
+
+
+/* the next byte of what the string reads, or -1 */
+static int
+cc_json_spelling_next(cc_spelling_t *s)
+{
+    if (s->i < s->n) {
+        return s->bytes[s->i++];
+    }
+
+    if (s->p == s->end) {
+        return -1;
+    }
+
+    if (*s->p != '\\') {
+        return *s->p++;
+    }
+
+    s->n = cc_json_unescape(&s->p, s->bytes);
+    s->i = 1;
+
+    return s->bytes[0];
 }
 
 

@@ -196,8 +196,24 @@ cc_money_exponent(int64_t *exponent, const unsigned char *p,
 int
 cc_money_whole(int64_t *n, cc_str_t text)
 {
+    size_t       i;
     cc_int128_t  unit;
     cc_money_t   m;
+
+    /* nearly always it is just digits, and no 128 bits are needed */
+
+    for (i = 0, *n = 0; i < text.len && i < CC_MONEY_PLAIN_DIGITS; i++) {
+
+        if (text.data[i] < '0' || text.data[i] > '9') {
+            break;
+        }
+
+        *n = *n * 10 + (text.data[i] - '0');
+    }
+
+    if (i == text.len && i != 0 && (i == 1 || text.data[0] != '0')) {
+        return 0;
+    }
 
     if (cc_money_parse(&m, text, CC_MONEY_PLAIN_DIGITS) != 0) {
         return -1;
