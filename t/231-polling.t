@@ -33,7 +33,8 @@ sub coupon
 {
     my ($code) = @_;
     my ($row) = ledger($config, "SELECT state, settlement_generation,
-        ifnull(doubt, ''), confirmed_at IS NOT NULL FROM coupons
+        coalesce(doubt, ''), CASE WHEN confirmed_at IS NULL THEN 0 ELSE 1 END
+        FROM coupons
         WHERE coupon_code = '$code'");
 
     return join ' ', @{ $row // [] };

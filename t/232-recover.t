@@ -18,17 +18,6 @@ my $minute = 60_000;
 my $base = '/api/partner/coupons';
 my $api = start_api();
 my $config = settle_config(url => 'redis://127.0.0.1:1/0', api_config($api));
-my ($database) = read_file($config) =~ /^url = sqlite:(.+)$/m;
-
-
-sub sql
-{
-    my ($query) = @_;
-
-    system('sqlite3', '-cmd', '.timeout 5000', $database, $query) == 0
-        or die $query;
-    return;
-}
 
 
 # As if the last successful round had been so many minutes ago.
@@ -38,7 +27,8 @@ sub last_round
 
     my $then = int(1000 * time() - $minutes * $minute);
 
-    sql("UPDATE poll_marks SET value = $then WHERE name = 'polled_at'");
+    ledger_write($config, "UPDATE poll_marks SET value = $then
+                           WHERE name = 'polled_at'");
     return;
 }
 
@@ -127,9 +117,8 @@ for my $break (121, 3 * 24 * 60) {
     $api->coupon("paid-$break", status => 2, real_win => 15,
                  calculated => $then + 3);
     $api->coupon("none-$break", calculated => $then + 4);
-    sql("DELETE FROM coupon_operations WHERE coupon_code = 'none-$break';
-         DELETE FROM coupon_events WHERE coupon_code = 'none-$break';
-         DELETE FROM coupons WHERE coupon_code = 'none-$break'");
+    ledger_write($config, "DELETE FROM $_ WHERE coupon_code = 'none-$break'")
+        for qw(coupon_operations coupon_events coupons);
     last_round($break);
     $api->requests;
 

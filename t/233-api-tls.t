@@ -115,7 +115,7 @@ like($err, qr/none\.pem|CA|certificate/, '... is said');
 
 my $asked = grep { / 200 / } split /\n/, read_file("$dir/api.log");
 once(config("https://127.0.0.1:$other"));
-is(scalar(grep { / 200 / } split /\n/, read_file("$dir/api.log")), $asked,
+is((grep { / 200 / } split /\n/, read_file("$dir/api.log")), $asked,
    'who is not believed gets no request, and no token');
 
 done_testing;

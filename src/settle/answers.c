@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "log.h"
 #include "settling.h"
+#include "string_list.h"
 
 
 struct cs_answers_s {
@@ -27,10 +28,15 @@ struct cs_answers_s {
     cs_asked_t           *asked;
     cs_status_e           stopped;       /* why a reading was, or CS_OK */
     cs_answers_count_t    count;
-    cs_buffer_t           waiting;       /* codes, each behind its length */
+    cs_strings_t          codes;         /* of the answer in hand */
+    cs_strings_t          waiting;       /* … that cs_answers_waiting() has */
 };
 
 
+static cs_status_e cs_answers_expect(cs_answers_t *a,
+    const cs_reply_t *reply);
+static int cs_answers_passed_over(void *ctx, const cc_event_t *event);
+static int cs_answers_code(void *ctx, const cc_coupon_t *coupon);
 static int cs_answers_event(void *ctx, const cc_event_t *event);
 static int cs_answers_coupon(void *ctx, const cc_coupon_t *coupon);
 static cs_trust_e cs_answers_judge(void *ctx, const cs_coupon_t *stored,
@@ -83,7 +89,8 @@ void
 cs_answers_destroy(cs_answers_t *a)
 {
     cs_bets_free(&a->settling.bets);
-    cs_buffer_free(&a->waiting);
+    cs_strings_free(&a->codes);
+    cs_strings_free(&a->waiting);
     cc_json_destroy(a->json);
     free(a);
 }
@@ -93,6 +100,7 @@ cs_status_e
 cs_answers_settle(cs_answers_t *a, cs_answer_kind_e kind, const char *origin,
     const cs_reply_t *reply, cs_asked_t *asked)
 {
+    size_t               i;
     cc_answer_t          answer;
     cc_envelope_sink_t   sink;
 
@@ -100,13 +108,23 @@ cs_answers_settle(cs_answers_t *a, cs_answer_kind_e kind, const char *origin,
 
     a->kind = kind;
     a->asked = asked;
-    a->stopped = CS_OK;
-    a->waiting.len = 0;
+    cs_strings_free(&a->waiting);
+
+    for (i = 0; asked && i < asked->n; i++) {
+        asked->items[i].answered = 0;
+        asked->items[i].moved = 0;
+    }
 
     a->settling.origin = cs_str_of(origin);
     a->settling.operations = 0;
     a->settling.doubts = 0;
     cs_bets_clear(&a->settling.bets);
+
+    a->stopped = cs_answers_expect(a, reply);
+
+    if (a->stopped != CS_OK) {
+        return a->stopped;
+    }
 
     sink.event = cs_answers_event;
     sink.coupon = cs_answers_coupon;
@@ -125,6 +143,55 @@ cs_answers_settle(cs_answers_t *a, cs_answer_kind_e kind, const char *origin,
     a->count.doubts = a->settling.doubts;
 
     return a->stopped;
+}
+
+
+/* the coupons of an answer are in any order: the store locks them in one */
+
+static cs_status_e
+cs_answers_expect(cs_answers_t *a, const cs_reply_t *reply)
+{
+    cc_answer_t          answer;
+    cs_expected_t        expected;
+    cc_envelope_sink_t   sink;
+
+    cs_strings_free(&a->codes);
+
+    sink.event = cs_answers_passed_over;
+    sink.coupon = cs_answers_code;
+    sink.ctx = a;
+
+    if (cc_snapshot_read(&answer, a->json, reply->text, reply->one, &sink)
+        == CC_SNAPSHOT_NO_MEMORY)
+    {
+        cs_no_memory();
+    }
+
+    memset(&expected, 0, sizeof(cs_expected_t));
+    expected.codes = cs_strings_all(&a->codes, &expected.ncodes);
+
+    return cs_store_expect(a->store, &expected);
+}
+
+
+static int
+cs_answers_passed_over(void *ctx, const cc_event_t *event)
+{
+    (void) ctx;
+    (void) event;
+
+    return 0;
+}
+
+
+static int
+cs_answers_code(void *ctx, const cc_coupon_t *coupon)
+{
+    cs_answers_t  *a = ctx;
+
+    cs_strings_add(&a->codes, coupon->coupon_code);
+
+    return 0;
 }
 
 
@@ -266,14 +333,7 @@ cs_answers_final(cs_answers_t *a, const cs_coupon_t *stored,
 static cs_trust_e
 cs_answers_later(cs_answers_t *a, cc_str_t code)
 {
-    cc_str_t  len;
-
-    len.data = (const unsigned char *) &code.len;
-    len.len = sizeof(code.len);
-
-    cs_buffer_add(&a->waiting, len);
-    cs_buffer_add(&a->waiting, code);
-
+    cs_strings_add(&a->waiting, code);
     a->count.waiting++;
 
     return CS_TRUST_NONE;
@@ -288,18 +348,15 @@ cs_answers_count(const cs_answers_t *a)
 
 
 void
-cs_answers_waiting(const cs_answers_t *a,
-    void (*call)(void *ctx, cc_str_t code), void *ctx)
+cs_answers_waiting(cs_answers_t *a, void (*call)(void *ctx, cc_str_t code),
+    void *ctx)
 {
-    size_t    at;
-    cc_str_t  code;
+    size_t           i, n;
+    const cc_str_t  *codes;
 
-    for (at = 0; at < a->waiting.len; at += code.len) {
+    codes = cs_strings_all(&a->waiting, &n);
 
-        memcpy(&code.len, a->waiting.data + at, sizeof(code.len));
-        at += sizeof(code.len);
-
-        code.data = a->waiting.data + at;
-        call(ctx, code);
+    for (i = 0; i < n; i++) {
+        call(ctx, codes[i]);
     }
 }

@@ -53,7 +53,7 @@ const cs_answers_count_t *cs_answers_count(const cs_answers_t *answers);
  * Codes of a list that are waiting for their check (see schedule.h), which need
  * not wait longer: what changed is known to the API.  Called for each.
  */
-void cs_answers_waiting(const cs_answers_t *answers,
+void cs_answers_waiting(cs_answers_t *answers,
     void (*call)(void *ctx, cc_str_t code), void *ctx);
 
 

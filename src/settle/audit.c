@@ -34,7 +34,6 @@ static void cs_audit_operation(void *ctx, const cs_operation_t *operation);
 static int cs_audit_agrees(const cs_audit_t *audit, const cs_ledger_t *ledger,
     const cc_coupon_t *seen);
 static void cs_audit_missing(cs_audit_t *audit);
-static void cs_audit_suspect(cs_audit_t *audit, cc_str_t code);
 static void cs_audit_print(const cs_ledger_t *ledger, cc_str_t code,
     const cc_coupon_t *seen);
 
@@ -60,7 +59,7 @@ void
 cs_audit_free(cs_audit_t *audit)
 {
     cc_json_destroy(audit->json);
-    cs_buffer_free(&audit->suspects);
+    cs_strings_free(&audit->suspects);
 }
 
 
@@ -118,22 +117,20 @@ cs_audit_paid(cs_audit_t *audit, int64_t since)
 cs_status_e
 cs_audit_suspects(cs_audit_t *audit)
 {
-    size_t        at;
-    cc_str_t      code;
-    cs_status_e   status;
+    size_t           i, n;
+    cs_status_e      status;
+    const cc_str_t  *codes;
 
     audit->second = 1;
     audit->asked.n = 0;
     status = CS_OK;
 
-    for (at = 0; at < audit->suspects.len && status == CS_OK; at += code.len) {
+    codes = cs_strings_all(&audit->suspects, &n);
 
-        memcpy(&code.len, audit->suspects.data + at, sizeof(code.len));
-        at += sizeof(code.len);
-        code.data = audit->suspects.data + at;
+    for (i = 0; i < n && status == CS_OK; i++) {
 
-        if (cs_asked_find(&audit->asked, code) == NULL) {
-            cs_asked_add(&audit->asked, code, 0);
+        if (cs_asked_find(&audit->asked, codes[i]) == NULL) {
+            cs_asked_add(&audit->asked, codes[i], 0);
         }
 
         if (audit->asked.n == CS_ASKED_MAX) {
@@ -238,7 +235,7 @@ cs_audit_coupon(void *ctx, const cc_coupon_t *seen)
             cs_audit_print(&ledger, seen->coupon_code, seen);
 
         } else {
-            cs_audit_suspect(audit, seen->coupon_code);
+            cs_strings_add(&audit->suspects, seen->coupon_code);
         }
     }
 
@@ -335,7 +332,7 @@ cs_audit_missing(cs_audit_t *audit)
         }
 
         if (!audit->second) {
-            cs_audit_suspect(audit, cs_asked_code(item));
+            cs_strings_add(&audit->suspects, cs_asked_code(item));
 
         } else if (cs_audit_load(audit, &ledger, cs_asked_code(item))
                    == CS_OK)
@@ -344,19 +341,6 @@ cs_audit_missing(cs_audit_t *audit)
             cs_audit_print(&ledger, cs_asked_code(item), NULL);
         }
     }
-}
-
-
-static void
-cs_audit_suspect(cs_audit_t *audit, cc_str_t code)
-{
-    cc_str_t  len;
-
-    len.data = (const unsigned char *) &code.len;
-    len.len = sizeof(code.len);
-
-    cs_buffer_add(&audit->suspects, len);
-    cs_buffer_add(&audit->suspects, code);
 }
 
 

@@ -8,8 +8,8 @@
 #define CS_AUDIT_H
 
 #include "api.h"
-#include "buffer.h"
 #include "store.h"
+#include "string_list.h"
 
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     const char       *error;
 
     cc_json_t        *json;
-    cs_buffer_t       suspects;       /* codes, each behind its length */
+    cs_strings_t      suspects;       /* codes */
     unsigned          second;         /* suspects are read again: print them */
     cs_asked_t        asked;
     cs_status_e       status;

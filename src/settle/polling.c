@@ -20,6 +20,7 @@
 #define CS_MINUTE            (60 * 1000)
 #define CS_POLL_RETRY_CAP    (60 * 1000)    /* of the API's pauses */
 #define CS_POLL_LOOK         1000           /* between looks for who waits */
+#define CS_POLL_TRIES        5              /* of a transaction in collision */
 
 #define CS_MARK_POLLED       "polled_at"
 
@@ -27,7 +28,9 @@
 static int cs_poll_ready(cs_poll_t *p);
 static cs_status_e cs_poll_start(cs_poll_t *p);
 static void cs_poll_calculated(cs_poll_t *p);
-static cs_status_e cs_poll_store_round(cs_poll_t *p, int64_t now, int64_t last);
+static cs_status_e cs_poll_marks(cs_poll_t *p);
+static cs_status_e cs_poll_transaction(cs_poll_t *p, cs_answer_kind_e kind,
+    const char *origin, cs_asked_t *asked);
 static void cs_poll_due(cs_poll_t *p);
 static void cs_poll_not_waiting(void *ctx, cc_str_t code);
 static void cs_poll_look(cs_poll_t *p);
@@ -227,18 +230,18 @@ cs_poll_is_gap(int64_t since_last)
 static void
 cs_poll_calculated(cs_poll_t *p)
 {
-    int64_t      now, last;
-    unsigned     minutes;
-    cs_api_e     result;
+    char                       origin[48];
+    unsigned                   minutes;
+    cs_api_e                   result;
+    const cs_answers_count_t  *count;
 
-    now = cs_now();
-
-    if (cs_store_mark(p->store, CS_MARK_POLLED, &last) != CS_OK) {
+    if (cs_store_mark(p->store, CS_MARK_POLLED, &p->round_last) != CS_OK) {
         cs_poll_store_failed(p);
         return;
     }
 
-    minutes = cs_poll_minutes(&p->conf->api, now - last);
+    p->round_at = cs_now();
+    minutes = cs_poll_minutes(&p->conf->api, p->round_at - p->round_last);
 
     result = cs_api_calculated(p->api, minutes);
 
@@ -248,63 +251,53 @@ cs_poll_calculated(cs_poll_t *p)
     }
 
     cs_poll_api_back(p);
-    cs_log_hold();
 
-    if (cs_poll_store_round(p, now, last) != CS_OK) {
-        cs_log_discard();
-        cs_poll_store_failed(p);
+    (void) snprintf(origin, sizeof(origin), "poll:%lld",
+                    (long long) p->round_at);
+
+    if (cs_poll_settle(p, CS_ANSWER_CALCULATED, origin, NULL) != CS_OK) {
         return;
     }
 
     p->poll_at = cs_monotonic() + p->conf->api.interval;
     p->look_at = 0;
 
+    count = cs_answers_count(p->answers);
+
     cs_log(CS_LOG_INFO, cs_msg("polled"), cs_number("minutes", minutes),
-           cs_number("coupons", cs_answers_count(p->answers)->coupons),
-           cs_number("operations", cs_answers_count(p->answers)->operations),
-           cs_number("doubts", cs_answers_count(p->answers)->doubts));
-    cs_log_release();
+           cs_number("coupons", count->coupons),
+           cs_number("operations", count->operations),
+           cs_number("doubts", count->doubts));
 
     cs_answers_waiting(p->answers, cs_poll_not_waiting, p);
 
-    if (cs_poll_is_gap(now - last)) {
-        cs_recovery_begin(p, last, 0);
+    if (cs_poll_is_gap(p->round_at - p->round_last)) {
+        cs_recovery_begin(p, p->round_last, 0);
     }
 }
 
 
-/* the coupons, and from when on the next round has to cover, or nothing */
+/* from when on the next round has to cover, with the coupons of this one */
 
 static cs_status_e
-cs_poll_store_round(cs_poll_t *p, int64_t now, int64_t last)
+cs_poll_marks(cs_poll_t *p)
 {
-    char         origin[48];
     int64_t      since;
     cs_status_e  status;
 
-    (void) snprintf(origin, sizeof(origin), "poll:%lld", (long long) now);
+    status = cs_store_mark_set(p->store, CS_MARK_POLLED, p->round_at);
 
-    status = cs_store_begin(p->store, CS_WRITE);
-
-    if (status == CS_OK) {
-        status = cs_answers_settle(p->answers, CS_ANSWER_CALCULATED, origin,
-                                   cs_api_reply(p->api), NULL);
+    if (status != CS_OK || !cs_poll_is_gap(p->round_at - p->round_last)) {
+        return status;
     }
 
-    if (status == CS_OK) {
-        status = cs_store_mark_set(p->store, CS_MARK_POLLED, now);
+    status = cs_store_mark(p->store, CS_MARK_GAP, &since);
+
+    if (status == CS_OK && since == 0) {
+        status = cs_store_mark_set(p->store, CS_MARK_GAP, p->round_last);
     }
 
-    if (status == CS_OK && cs_poll_is_gap(now - last)) {
-
-        status = cs_store_mark(p->store, CS_MARK_GAP, &since);
-
-        if (status == CS_OK && since == 0) {
-            status = cs_store_mark_set(p->store, CS_MARK_GAP, last);
-        }
-    }
-
-    return status == CS_OK ? cs_store_commit(p->store) : status;
+    return status;
 }
 
 
@@ -414,6 +407,37 @@ cs_status_e
 cs_poll_settle(cs_poll_t *p, cs_answer_kind_e kind, const char *origin,
     cs_asked_t *asked)
 {
+    unsigned     tries;
+    cs_status_e  status;
+
+    for (tries = 1; ; tries++) {
+
+        status = cs_poll_transaction(p, kind, origin, asked);
+
+        /* only in another writer's way: the answer is as good as before */
+
+        if (status != CS_AGAIN || !cs_store_collided(p->store)
+            || tries == CS_POLL_TRIES)
+        {
+            break;
+        }
+    }
+
+    if (status != CS_OK) {
+        cs_poll_store_failed(p);
+        return status;
+    }
+
+    cs_retry_done(&p->store_retry);
+
+    return CS_OK;
+}
+
+
+static cs_status_e
+cs_poll_transaction(cs_poll_t *p, cs_answer_kind_e kind, const char *origin,
+    cs_asked_t *asked)
+{
     cs_status_e  status;
 
     cs_log_hold();
@@ -425,18 +449,21 @@ cs_poll_settle(cs_poll_t *p, cs_answer_kind_e kind, const char *origin,
                                    cs_api_reply(p->api), asked);
     }
 
+    if (status == CS_OK && kind == CS_ANSWER_CALCULATED) {
+        status = cs_poll_marks(p);
+    }
+
     if (status == CS_OK) {
         status = cs_store_commit(p->store);
     }
 
     if (status != CS_OK) {
+        cs_store_rollback(p->store);
         cs_log_discard();
-        cs_poll_store_failed(p);
         return status;
     }
 
     cs_log_release();
-    cs_retry_done(&p->store_retry);
 
     return CS_OK;
 }

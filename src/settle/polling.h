@@ -54,7 +54,10 @@ typedef struct {
     unsigned          failed;        /* the last step has … */
     char              error[640];    /* … and this is why */
 
-    int64_t           not_before;    /* monotonic, as the next three */
+    int64_t           round_at;      /* Unix ms: of the round in hand … */
+    int64_t           round_last;    /* … and of the last successful one */
+
+    int64_t           not_before;    /* monotonic, as the next two */
     int64_t           poll_at;
     int64_t           look_at;       /* for who waits */
 

@@ -125,6 +125,16 @@ sub fault
 }
 
 
+# Nothing more goes wrong.
+sub calm
+{
+    my ($self) = @_;
+
+    locked("$self->{dir}/faults", sub { () });
+    return;
+}
+
+
 # The requests since the last call.
 sub requests
 {
