@@ -82,6 +82,28 @@ sub judge
 }
 
 
+# How often the daemon told Redis to forget what it had settled, and how often it
+# did so before its database was on disk.
+sub judge_daemon
+{
+    my ($written, $dirty, $forgotten, $early) = (0, 0, 0, 0);
+
+    for (@_) {
+        if (/^pwrite64\(\d+<[^>]*-wal>/) {
+            $dirty = 1;
+            $written++;
+        } elsif (/^fdatasync\(\d+<[^>]*-wal>\)\s+= 0/) {
+            $dirty = 0;
+        } elsif (/^(?:write|sendto)\(\d+<TCP/ && /XDEL/) {
+            $forgotten++;
+            $early++ if $dirty || !$written;
+        }
+    }
+
+    return ($forgotten, $early);
+}
+
+
 ok +(wait_for { taken() }), 'ready';
 
 SKIP: {
@@ -135,6 +157,32 @@ SKIP: {
     $trace->stop;
     $redis->restart;
     ok +(wait_for { taken() }), 'Redis is back';
+}
+
+
+# --- what leaves Redis is in the database, and that on disk
+
+SKIP: {
+    my $settle = start_settle(redis => $redis,
+                              store => 'sqlite:' . workdir() . '/traced.db');
+    ok +(wait_for { $redis->cmd('XLEN', $inbox) == 0 }), 'all is settled so far';
+    my $trace = eval { trace([$settle->pid], '-e',
+                             'trace=write,sendto,pwrite64,fdatasync') };
+
+    if (!$trace) {
+        $settle->stop;
+        skip 'strace is not here, or may not attach to a process', 1;
+    }
+
+    for (1 .. 10) {
+        ok(taken(), 'one more');
+        ok +(wait_for { $redis->cmd('XLEN', $inbox) == 0 }), '... is settled';
+    }
+
+    my ($forgotten, $early) = judge_daemon(traced($trace));
+    is($forgotten, 10, 'acknowledged under the eyes of strace');
+    is($early, 0, '... each after the fdatasync of the database');
+    is($settle->stop, 0, 'the daemon ends with 0');
 }
 
 
