@@ -94,7 +94,7 @@ sub retry
 sub refused
 {
     my ($what, $path) = @_;
-    my @answers = deliver($path // '/cb', MANY);
+    my @answers = deliver($path //= '/cb', MANY);
 
     is_deeply([map { $_->{status} } @answers], [(503) x MANY], "$what: 503");
     is_deeply([grep { !$_->{headers}{'retry-after'} } @answers], [],
@@ -104,6 +104,12 @@ sub refused
                @answers], [], '... and a reason');
     is_deeply([grep { $_ > TIMEOUT + 1 } map { $_->{time} } @answers], [],
               '... in time');
+
+    # authentic, and to be kept aside before it is refused for good
+    is(post($nginx, $path, 'not JSON', secret => $secret)->{status}, 503,
+       '... what is malformed has to come again, too');
+    is(post($nginx, $path, 'not JSON', secret => 'guess')->{status}, 401,
+       '... what is forged has not');
 
     my $other = get($nginx, '/other');
     is($other->{body}, "as ever\n", '... other locations are unharmed');
