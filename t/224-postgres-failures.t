@@ -211,7 +211,7 @@ for my $case ([13, 'the wallet is closed'],
     my $before = $postgres->value('SELECT balance FROM wallet');
     my $id = add(real_win => $amount);
 
-    ok(logged($settle, qr/what=store reason="$reason/),
+    ok(logged($settle, qr/what=wallet reason="$reason/),
        "a trigger that fails: $reason");
     is(paid($id), 0, '... the batch waits');
     is($redis->cmd('XLEN', $inbox), 1, '... in the inbox');

@@ -30,6 +30,8 @@ typedef struct {
     cs_worker_t       *worker;
     cs_retry_t         redis_retry;
     cs_retry_t         store_retry;
+    cs_retry_t         held_retry;
+    int64_t            held_at;      /* when to try what is held; 0: nothing */
     cs_stream_part_e   part;         /* to be read next */
     int64_t            claim_at;     /* monotonic time of the next claiming */
     unsigned           had_group;
@@ -39,6 +41,7 @@ typedef struct {
 
 static void cs_run_round(cs_run_t *run);
 static int cs_run_open(cs_run_t *run);
+static void cs_run_held(cs_run_t *run, size_t n);
 static void cs_run_part(cs_run_t *run);
 static void cs_run_no_group(cs_run_t *run);
 static void cs_run_redis_failed(cs_run_t *run);
@@ -64,6 +67,7 @@ cs_cmd_run(const cs_args_t *args)
     run->worker = cs_worker_create(run->store, &args->conf);
     run->redis_retry.what = "redis";
     run->store_retry.what = "store";
+    run->held_retry.what = "wallet";
 
     cs_log(CS_LOG_INFO, cs_msg("started"),
            cs_text("redis", args->conf.redis.name),
@@ -97,6 +101,7 @@ cs_cmd_run(const cs_args_t *args)
 static void
 cs_run_round(cs_run_t *run)
 {
+    size_t       held;
     cs_status_e  status;
 
     if (!cs_run_open(run)) {
@@ -126,7 +131,15 @@ cs_run_round(cs_run_t *run)
         return;
     }
 
+    held = cs_stream_hold(&run->stream);
+
+    if (held == CS_STREAM_GROUP) {
+        cs_run_store_failed(run);
+        return;
+    }
+
     cs_retry_done(&run->store_retry);
+    cs_run_held(run, held);
 
     if (cs_stream_ack(&run->stream) != CS_OK) {
         cs_run_redis_failed(run);
@@ -174,6 +187,26 @@ cs_run_open(cs_run_t *run)
 }
 
 
+/*
+ * What is held stays with this consumer and is tried again later, while others
+ * go on.  As many as a group of it are too many: then nothing goes on.
+ */
+
+static void
+cs_run_held(cs_run_t *run, size_t n)
+{
+    if (n) {
+        run->held_at = cs_monotonic()
+                       + cs_retry_failed(&run->held_retry,
+                                         cs_store_error(run->store));
+
+    } else if (run->part == CS_STREAM_OWN) {
+        run->held_at = 0;
+        cs_retry_done(&run->held_retry);
+    }
+}
+
+
 /* own entries until there are none, then claiming when it is time, then new */
 
 static void
@@ -181,11 +214,11 @@ cs_run_part(cs_run_t *run)
 {
     int64_t  now;
 
-    if (run->part != CS_STREAM_NEW && run->stream.more) {
+    now = cs_monotonic();
+
+    if (run->part != CS_STREAM_NEW && run->stream.more && !run->held_at) {
         return;
     }
-
-    now = cs_monotonic();
 
     if (run->part == CS_STREAM_CLAIM) {
         run->claim_at = now + run->conf->claim_after / 2;
@@ -197,6 +230,10 @@ cs_run_part(cs_run_t *run)
     }
 
     run->part = now >= run->claim_at ? CS_STREAM_CLAIM : CS_STREAM_NEW;
+
+    if (run->held_at && now >= run->held_at) {
+        run->part = CS_STREAM_OWN;
+    }
 }
 
 

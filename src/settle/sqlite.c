@@ -209,6 +209,13 @@ cs_sqlite_failed(cs_sqlite_t *db, int code)
                     db->handle ? sqlite3_errmsg(db->handle)
                                : sqlite3_errstr(code));
 
+    db->raised = db->handle && sqlite3_extended_errcode(db->handle)
+                               == SQLITE_CONSTRAINT_TRIGGER;
+
+    if (db->raised) {
+        return CS_AGAIN;
+    }
+
     switch (code & 0xff) {
 
     case SQLITE_CONSTRAINT:

@@ -4,7 +4,8 @@
  *
  * Every function that returns other than CS_OK has put into db->error why.
  * CS_REFUSED: these values can never be stored (a constraint).  CS_AGAIN: the
- * values are fine, the database is locked, full, broken or away.
+ * values are fine, the database is locked, full, broken or away, or a trigger
+ * that is not ours does not want them now.
  */
 
 #ifndef CS_SQLITE_H
@@ -21,6 +22,7 @@ typedef struct {
     sqlite3_stmt  **statements;
     size_t          n;
     char            error[256];
+    unsigned        raised;         /* the last error was a trigger's RAISE() */
 } cs_sqlite_t;
 
 typedef enum {

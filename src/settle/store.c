@@ -166,6 +166,13 @@ cs_store_collided(const cs_store_t *store)
 }
 
 
+unsigned
+cs_store_held(const cs_store_t *store)
+{
+    return store->ops->held(store);
+}
+
+
 void
 cs_store_check(cs_store_t *store, cs_fact_pt say, void *ctx)
 {

@@ -147,6 +147,12 @@ void cs_store_rollback(cs_store_t *store);
 /* 1 if the last CS_AGAIN was only another writer's doing: try again at once */
 unsigned cs_store_collided(const cs_store_t *store);
 
+/*
+ * 1 if the last CS_AGAIN was what somebody else has hung on the operations, such
+ * as a trigger that moves a balance: other batches may do.
+ */
+unsigned cs_store_held(const cs_store_t *store);
+
 /* inside a transaction; they do not nest */
 CC_MUST_USE cs_status_e cs_store_savepoint(cs_store_t *store);
 CC_MUST_USE cs_status_e cs_store_release(cs_store_t *store);

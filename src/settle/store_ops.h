@@ -20,6 +20,7 @@ struct cs_store_ops_s {
     void (*close)(cs_store_t *store);
     const char *(*error)(const cs_store_t *store);
     unsigned (*collided)(const cs_store_t *store);
+    unsigned (*held)(const cs_store_t *store);
     void (*check)(cs_store_t *store, cs_fact_pt say, void *ctx);
 
     cs_status_e (*begin)(cs_store_t *store, cs_access_e access);

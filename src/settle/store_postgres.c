@@ -27,6 +27,7 @@ static cs_status_e cs_post_migrate(cs_post_t *post, int64_t *version);
 static void cs_post_close(cs_store_t *store);
 static const char *cs_post_error(const cs_store_t *store);
 static unsigned cs_post_collided(const cs_store_t *store);
+static unsigned cs_post_held(const cs_store_t *store);
 static void cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx);
 static unsigned cs_post_check_server(cs_post_t *post, cs_fact_pt say,
     void *ctx);
@@ -39,6 +40,7 @@ static cs_status_e cs_post_release(cs_store_t *store);
 static cs_status_e cs_post_undo(cs_store_t *store);
 static cs_status_e cs_post_verdict(cs_post_t *post);
 static unsigned cs_post_ours(const char *table);
+static unsigned cs_post_trouble(const char *sqlstate);
 
 
 const cs_store_ops_t  cs_store_postgres = {
@@ -48,6 +50,7 @@ const cs_store_ops_t  cs_store_postgres = {
     cs_post_close,
     cs_post_error,
     cs_post_collided,
+    cs_post_held,
     cs_post_check,
     cs_post_begin,
     cs_post_expect,
@@ -251,6 +254,13 @@ static unsigned
 cs_post_collided(const cs_store_t *store)
 {
     return ((const cs_post_t *) store)->collided;
+}
+
+
+static unsigned
+cs_post_held(const cs_store_t *store)
+{
+    return ((const cs_post_t *) store)->held;
 }
 
 
@@ -474,6 +484,7 @@ cs_post_wait(cs_post_t *post)
     cs_status_e  status;
 
     post->collided = 0;
+    post->held = 0;
 
     status = cs_pg_wait(&post->db);
 
@@ -498,6 +509,7 @@ cs_post_wait(cs_post_t *post)
 static cs_status_e
 cs_post_verdict(cs_post_t *post)
 {
+    unsigned               constraint;
     const cs_pg_failed_t  *failed = &post->db.failed;
 
     if (strcmp(failed->constraint, "coupons_pkey") == 0
@@ -509,22 +521,54 @@ cs_post_verdict(cs_post_t *post)
         return CS_AGAIN;
     }
 
-    /* integrity constraint */
+    if (cs_post_trouble(failed->sqlstate)) {
+        return CS_AGAIN;
+    }
 
-    if (strncmp(failed->sqlstate, "23", 2) == 0) {
-        return cs_post_ours(failed->table) ? CS_REFUSED : CS_AGAIN;
+    constraint = strncmp(failed->sqlstate, "23", 2) == 0;
+
+    if (constraint && cs_post_ours(failed->table)) {
+        return CS_REFUSED;
+    }
+
+    if (failed->statement == CS_POST_OPERATION_ADD
+        || failed->statement == CS_POST_COMMIT)
+    {
+        post->held = 1;
+        return CS_AGAIN;
     }
 
     /* data exception; program limit, such as a row of an index */
 
-    if (strncmp(failed->sqlstate, "22", 2) == 0
-        || strncmp(failed->sqlstate, "54", 2) == 0)
-    {
-        return failed->statement == CS_POST_OPERATION_ADD ? CS_AGAIN
-                                                          : CS_REFUSED;
+    return strncmp(failed->sqlstate, "22", 2) == 0
+           || strncmp(failed->sqlstate, "54", 2) == 0
+           ? CS_REFUSED : CS_AGAIN;
+}
+
+
+/* an error that says nothing about what was to be written */
+
+static unsigned
+cs_post_trouble(const char *sqlstate)
+{
+    size_t              i;
+    static const char  *classes[] = {
+        "08",                          /* connection */
+        "25",                          /* state of the transaction, read-only */
+        "53",                          /* resources */
+        "55",                          /* object not in the right state */
+        "57",                          /* operator: shutdown, cancelled */
+        "58",                          /* the system under the server */
+        "XX"                           /* internal error */
+    };
+
+    for (i = 0; i < sizeof(classes) / sizeof(char *); i++) {
+        if (strncmp(sqlstate, classes[i], 2) == 0) {
+            return 1;
+        }
     }
 
-    return CS_AGAIN;
+    return sqlstate[0] == '\0';
 }
 
 

@@ -24,6 +24,7 @@ typedef struct {
     cs_status_e   spoiled;        /* whose first failure this was, */
     char          why[256];       /* and this its reason */
     unsigned      collided;
+    unsigned      held;
 } cs_post_t;
 
 enum {

@@ -22,6 +22,7 @@ static cs_status_e cs_lite_migrate(cs_lite_t *lite);
 static void cs_lite_close(cs_store_t *store);
 static const char *cs_lite_error(const cs_store_t *store);
 static unsigned cs_lite_collided(const cs_store_t *store);
+static unsigned cs_lite_held(const cs_store_t *store);
 static void cs_lite_check(cs_store_t *store, cs_fact_pt say, void *ctx);
 static cs_status_e cs_lite_begin(cs_store_t *store, cs_access_e access);
 static cs_status_e cs_lite_expect(cs_store_t *store,
@@ -40,6 +41,7 @@ const cs_store_ops_t  cs_store_sqlite = {
     cs_lite_close,
     cs_lite_error,
     cs_lite_collided,
+    cs_lite_held,
     cs_lite_check,
     cs_lite_begin,
     cs_lite_expect,
@@ -193,6 +195,13 @@ cs_lite_collided(const cs_store_t *store)
     (void) store;
 
     return 0;
+}
+
+
+static unsigned
+cs_lite_held(const cs_store_t *store)
+{
+    return ((const cs_lite_t *) store)->db.raised;
 }
 
 

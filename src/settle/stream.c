@@ -263,6 +263,34 @@ cs_stream_lost(cs_stream_t *s, cc_str_t id)
 }
 
 
+size_t
+cs_stream_hold(cs_stream_t *s)
+{
+    size_t  i, j, kept, held;
+
+    held = 0;
+
+    for (i = 0; i < s->n; i++) {
+
+        if (!s->deliveries[i].held) {
+            continue;
+        }
+
+        held++;
+
+        for (j = 0, kept = 0; j < s->nids; j++) {
+            if (s->ids[j] != (const char *) s->deliveries[i].entry.data) {
+                s->ids[kept++] = s->ids[j];
+            }
+        }
+
+        s->nids = kept;
+    }
+
+    return held;
+}
+
+
 cs_status_e
 cs_stream_ack(cs_stream_t *s)
 {

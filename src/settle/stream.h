@@ -54,7 +54,13 @@ CC_MUST_USE cs_status_e cs_stream_create_group(cs_stream_t *stream);
 CC_MUST_USE cs_status_e cs_stream_read(cs_stream_t *stream,
     cs_stream_part_e part);
 
-/* acknowledges and deletes all that was read */
+/*
+ * Takes the held deliveries out of what is acknowledged, and returns how many
+ * they are.
+ */
+size_t cs_stream_hold(cs_stream_t *stream);
+
+/* acknowledges and deletes all that was read, but what is held */
 CC_MUST_USE cs_status_e cs_stream_ack(cs_stream_t *stream);
 
 /*

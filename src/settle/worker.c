@@ -37,6 +37,7 @@ struct cs_worker_s {
 };
 
 
+static cs_status_e cs_worker_alone(cs_worker_t *w, cs_delivery_t *delivery);
 static cs_status_e cs_worker_group(cs_worker_t *w,
     const cs_delivery_t *deliveries, size_t n, const char *refused);
 static cs_status_e cs_worker_transaction(cs_worker_t *w,
@@ -102,15 +103,18 @@ cs_worker_destroy(cs_worker_t *w)
 
 
 cs_status_e
-cs_worker_deliveries(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
+cs_worker_deliveries(cs_worker_t *w, cs_delivery_t *deliveries, size_t n)
 {
-    char         reason[sizeof(w->reason)];
     size_t       i;
     cs_status_e  status;
 
     status = cs_worker_group(w, deliveries, n, NULL);
 
-    if (status != CS_REFUSED) {
+    for (i = 0; i < n; i++) {
+        deliveries[i].held = 0;
+    }
+
+    if (status == CS_OK || (status == CS_AGAIN && !cs_store_held(w->store))) {
         return status;
     }
 
@@ -118,21 +122,36 @@ cs_worker_deliveries(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n)
 
     for (i = 0; i < n; i++) {
 
-        status = cs_worker_group(w, &deliveries[i], 1, NULL);
-
-        if (status == CS_REFUSED) {
-            (void) snprintf(reason, sizeof(reason), "%s",
-                            cs_store_error(w->store));
-
-            status = cs_worker_group(w, &deliveries[i], 1, reason);
-        }
-
-        if (status != CS_OK) {
+        if (cs_worker_alone(w, &deliveries[i]) != CS_OK) {
             return CS_AGAIN;
         }
     }
 
     return CS_OK;
+}
+
+
+static cs_status_e
+cs_worker_alone(cs_worker_t *w, cs_delivery_t *delivery)
+{
+    char         reason[sizeof(w->reason)];
+    cs_status_e  status;
+
+    status = cs_worker_group(w, delivery, 1, NULL);
+
+    if (status == CS_AGAIN && cs_store_held(w->store)) {
+        delivery->held = 1;
+        return CS_OK;
+    }
+
+    if (status == CS_REFUSED) {
+        (void) snprintf(reason, sizeof(reason), "%s",
+                        cs_store_error(w->store));
+
+        status = cs_worker_group(w, delivery, 1, reason);
+    }
+
+    return status;
 }
 
 

@@ -22,6 +22,7 @@ typedef struct {
     cc_str_t       entry;         /* its id in the stream, for the log */
     cc_message_t   message;
     const char    *unreadable;    /* NULL, or why message is not complete */
+    unsigned       held;          /* set by the worker: it has to wait */
 } cs_delivery_t;
 
 
@@ -34,11 +35,13 @@ void cs_worker_destroy(cs_worker_t *worker);
  * be settled goes whole to `rejected`, with the reason, in the same commit.
  * Where it is the store that refuses, and only at the end, each gets a
  * transaction of its own instead.  CS_OK: all of them are done with, and may be
- * acknowledged.  CS_AGAIN: not all are; cs_store_error() says why.  They may be
- * given again: what was settled is known by its batch id.
+ * acknowledged, but those that are held: what somebody else has hung on the
+ * operations does not let them through now.  CS_AGAIN: not all are.
+ * cs_store_error() says why.  They may be given again: what was settled is
+ * known by its batch id.
  */
 CC_MUST_USE cs_status_e cs_worker_deliveries(cs_worker_t *worker,
-    const cs_delivery_t *deliveries, size_t n);
+    cs_delivery_t *deliveries, size_t n);
 
 /*
  * Settles one batch inside the caller's transaction, in a savepoint.  A message
