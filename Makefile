@@ -192,7 +192,7 @@ install: all
 	    $(DESTDIR)$(DOC_DIR) $(DESTDIR)$(UNIT_DIR)
 	install -m 644 build/$(NAME).so $(DESTDIR)$(MODULES_DIR)/
 	install -m 755 $(OUT)/coupon-settle $(DESTDIR)$(prefix)/sbin/
-	install -m 644 conf/nginx.conf conf/redis.conf conf/settle.ini \
+	install -m 644 conf/nginx.conf conf/redis.conf conf/settle.ini conf/wallet.sql \
 	    $(DESTDIR)$(DOC_DIR)/
 	for unit in coupon-settle.service coupon-jwks.service \
 	    coupon-jwks.timer; do \
