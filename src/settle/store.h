@@ -148,7 +148,7 @@ void cs_store_rollback(cs_store_t *store);
 unsigned cs_store_collided(const cs_store_t *store);
 
 /*
- * 1 if the last CS_AGAIN was what somebody else has hung on the operations, such
+ * 1 if the last CS_AGAIN was what somebody else hung on the operations, such
  * as a trigger that moves a balance: other batches may do.
  */
 unsigned cs_store_held(const cs_store_t *store);
