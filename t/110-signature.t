@@ -307,5 +307,5 @@ coupon_callback_timestamp $http_x_time tolerance=1h;
 coupon_callback_signature $http_x_signature;
 coupon_callback_timestamp $http_x_time;
 --- more_headers eval
-[map { ::stamped(time + $_) } 0, -280, -320]
+[map { ::stamped(time + $_) } 0, -200, -320]
 --- error_code: 200 200 401
