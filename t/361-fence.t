@@ -376,8 +376,8 @@ END
     ok +(wait_for { (post($front, '/cb', (batch())[1], secret => $secret))->{body}
                     =~ /not proven to be durable/ }), "$name, everysec: 503";
     like read_file($front->{error_log}), qr/durability\ is\ not\ proven:\ [^\n]*
-         has\ no\ WAITAOF,\ or\ one\ that\ answers\ before\ the\ disk\ does;\ set\ 
-         "appendfsync\ always"/x, '... the log says why';
+         has\ no\ WAITAOF,\ or\ one\ that\ answers\ before\ the\ disk\ does;\ set
+         \ "appendfsync\ always"/x, '... the log says why';
     is $server->cmd('EXISTS', $inbox), 0, '... nothing is stored';
     $server->cmd('CONFIG', 'SET', 'appendfsync', 'always');
     ok +(wait_for { post($front, '/cb', (batch())[1], secret => $secret)

@@ -9,8 +9,8 @@
  *
  * So the settings are read, at connect and every few seconds, and what cannot
  * be read is not believed.  A policy that may evict any key could evict the
- * inbox, too.  With no-appendfsync-on-rewrite Redis replies without fdatasync as
- * long as a child of it is saving, whatever appendfsync says; a WAITAOF just
+ * inbox, too.  With no-appendfsync-on-rewrite Redis replies without fdatasync
+ * as long as a child of it is saving, whatever appendfsync says; a WAITAOF just
  * waits that long.
  */
 

@@ -3,8 +3,8 @@
  * not.  They are read when the configuration is, and never appear in a message.
  *
  * What comes out of a file is overwritten when the configuration goes; what
- * stands in nginx.conf itself, nginx has read with the rest, and keeps no better
- * than that.
+ * stands in nginx.conf itself, nginx has read with the rest, and keeps as it
+ * keeps that.
  */
 
 #include "ngx_http_coupon.h"

@@ -84,7 +84,8 @@ static const cs_command_t  cs_commands[] = {
       "read again from the API what is not confirmed",
       "One round of polling, then the coupons of the store without a\n"
       "confirmed final, or confirmed within the last [api] recheck, in groups\n"
-      "of 100; then coupons created within that time, or since TIME, if nobody\n"
+      "of 100; then coupons created within that time, or since TIME, if "
+      "nobody\n"
       "has told of them.\n"
       "TIME is 2026-01-31, 2026-01-31T12:00:00Z, or how long ago, as 3d. It\n"
       "can be interrupted and started again.\n" },
@@ -141,7 +142,8 @@ static const cs_command_t  cs_commands[] = {
     { "check", "", 0, 0, cs_cmd_check, CS_TAKES_NONE,
       "what is wrong with configuration, Redis and store",
       "Looks at the configuration, at Redis and its settings, at the\n"
-      "consumer group, the store and the API. One line for each fact: ok, wrong,\n"
+      "consumer group, the store and the API. One line for each fact: ok, "
+      "wrong,\n"
       "or a note on what may be meant so. Exits with 1 if one is wrong.\n" }
 };
 

@@ -47,7 +47,8 @@ tidy() {
 
 
 check_tidy() {
-    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers) status=0
+    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers
+                 -I"$(pg_config --includedir)") status=0
     local analyser='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.*'
 
     tidy src/core/*.c src/settle/*.c \

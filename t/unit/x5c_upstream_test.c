@@ -1,5 +1,5 @@
 /*
- * Apple's real certificates, where the file is at hand (it is not ours to keep):
+ * Apple's real certificates, where the file is at hand (it is not ours):
  *     CC_APPLE_UPSTREAM   chains of apple/app-store-server-library
  *
  * Chains of that library's own fixtures have no key identifiers, which every
@@ -84,14 +84,16 @@ int
 main(void)
 {
     cJSON        *tree = unit_vectors("CC_APPLE_UPSTREAM");
-    const cJSON  *chain;
+    const cJSON  *chain, *chains;
 
     if (tree == NULL) {
         skip("CC_APPLE_UPSTREAM");
         return done_testing();
     }
 
-    cJSON_ArrayForEach(chain, cJSON_GetObjectItemCaseSensitive(tree, "chains")) {
+    chains = cJSON_GetObjectItemCaseSensitive(tree, "chains");
+
+    cJSON_ArrayForEach(chain, chains) {
         check(tree, chain);
     }
 
