@@ -51,7 +51,7 @@ PROVIDERS_OBJ := $(PROVIDERS:%.c=$(OUT)/obj/%.o)
 SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%) \
                  $(SETTLE_UNIT:t/settle/%.c=$(OUT)/t/settle/%)
-BENCH_BIN     := $(patsubst t/bench/%.c,$(OUT)/bench/%,$(wildcard t/bench/*.c))
+BENCH_MODULE  := build/bench/ngx_http_bench_module.so
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
 SETTLE_LIBS   := -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
@@ -61,8 +61,7 @@ Q             := $(if $(V),,@)
 say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
 
 .PHONY: all module settle unit deps demo run test test-sanitize lint fuzz bench \
-        install \
-        clean help
+        bench-apple bench-http install clean help
 
 
 all: module settle
@@ -151,6 +150,12 @@ build/$(NAME).so: $(MODULE_SRC) t/bin/build-module.sh
 	@NGINX_SRC=$(NGINX_SRC) t/bin/build-module.sh $@
 
 
+$(BENCH_MODULE): $(wildcard t/bench/module/*) $(MODULE_SRC) \
+                 t/bin/build-module.sh
+	@MODULE_DIR=t/bench/module NGINX_SRC=$(NGINX_SRC) \
+	    t/bin/build-module.sh $@
+
+
 # --- what is made of them ---------------------------------------------------
 
 deps:
@@ -179,8 +184,14 @@ test-sanitize:
 	@t/bin/deps.sh build run test
 	@t/bin/test-sanitize.sh
 
-bench: $(BENCH_BIN)
-	@for bench in $^; do $$bench || exit 1; done
+bench: bench-apple bench-http
+
+bench-apple: $(OUT)/bench/apple_bench
+	@$<
+
+bench-http: module $(BENCH_MODULE) $(OUT)/bench/prepare $(OUT)/bench/load
+	@t/bench/install.sh
+	@t/bench/http.sh
 
 fuzz:
 	@t/bin/deps.sh build fuzz
@@ -214,7 +225,8 @@ help:
 	@echo 'make test-sanitize  the same under ASan and UBSan, nginx included'
 	@echo 'make lint        compilers, analysers, layers, style'
 	@echo 'make fuzz        each parser for FUZZ_SECONDS (clang)'
-	@echo 'make bench       what verifying costs'
+	@echo 'make bench       how fast it is, beside what else there is:' \
+	                        'bench-http, bench-apple'
 	@echo 'make install     module, daemon, samples (DESTDIR, prefix,' \
 	                        'MODULES_DIR, UNIT_DIR)'
 	@echo 'make clean       remove build/'

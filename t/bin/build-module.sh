@@ -9,13 +9,14 @@
 # if it fails.
 #
 # NGINX_SRC   where nginx-dev put the sources    (/usr/share/nginx/src)
+# MODULE_DIR  the folder with the config file        (the root of this repository)
 # CC_OPT      more flags for the compiler
 # LD_OPT      more flags for the linker
 
 set -eu
 
 output=$(realpath -m "$1")
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "${MODULE_DIR:-$(dirname "$0")/../..}" && pwd)
 src=${NGINX_SRC:-/usr/share/nginx/src}
 objs=$(dirname "$output")/nginx-objs
 log=$objs.log

@@ -45,6 +45,8 @@ my %layer = (
                          not => [$nginx, $redis, $sql] },
     't/bench'       => { from => [qw(t/bench t/unit src/core src/providers)],
                          not => [$nginx, $redis, $sql] },
+    't/bench/module' => { from => [qw(src/ngx src/providers src/core)],
+                         not => [$sql, $ini] },
     't/fuzz'        => { from => [qw(t/fuzz t/unit src/core src/providers)],
                          not => [$nginx, $redis, $sql] },
 );

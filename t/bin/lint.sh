@@ -77,8 +77,8 @@ check_docs() {
 check_scripts() {
     local file status=0
 
-    shellcheck -x t/bin/*.sh t/fuzz/*.sh .ci/run || status=1
-    for file in t/bin/*.pl t/lib/*.pm; do
+    shellcheck -x t/bin/*.sh t/fuzz/*.sh t/bench/*.sh .ci/run || status=1
+    for file in t/bin/*.pl t/bench/*.pl t/lib/*.pm; do
         perl -It/lib -Ibuild/test-nginx/usr/share/perl5 -wc "$file" \
             2>&1 | grep -v 'syntax OK$' && status=1
     done

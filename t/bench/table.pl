@@ -1,0 +1,111 @@
+#!/usr/bin/perl
+
+# Makes Markdown tables of what http.sh measured: medians of all rounds, and how
+# far the rounds were apart.
+#
+#   table.pl FILE
+#
+# FILE has one line of NAME=VALUE a run.  What was answered otherwise than with
+# 200 is an error: it was not what should have been measured.
+
+use strict;
+use warnings;
+
+my @order = qw(body hmac redis module lua node);
+my %title = (
+    body   => 'body read, 200',
+    hmac   => '+ HMAC-SHA256',
+    redis  => '+ bare Redis transaction: the limit',
+    module => '**this module**',
+    lua    => 'OpenResty-style Lua',
+    node   => 'Node, fastify + ioredis',
+);
+
+my (%runs, %kinds);
+
+while (<>) {
+    my %run = /(\w+)=(\S+)/g;
+
+    die "$run{contender}: $run{failed} requests failed\n" if $run{failed};
+
+    my $kind = "appendfsync $run{appendfsync}, $run{duplicates} % duplicates";
+    $kinds{$kind} //= $.;
+    push @{ $runs{$kind}{ $run{coupons} }{ $run{contender} } }, \%run;
+}
+
+for my $kind (sort { $kinds{$a} <=> $kinds{$b} } keys %kinds) {
+    table($kind, $runs{$kind});
+}
+
+
+sub table
+{
+    my ($kind, $sizes) = @_;
+
+    print "\n#### $kind\n\n",
+        "| coupons | what | requests/s (lowest to highest round) ",
+        "| p50 / p99 / p99.9 ms | CPU µs per request, server + Redis ",
+        "| of the limit |\n| ---: | --- | --- | --- | --- | ---: |\n";
+
+    for my $coupons (sort { $a <=> $b } keys %$sizes) {
+        my $size = $sizes->{$coupons};
+        row($coupons, $_, $size) for grep { $size->{$_} } @order;
+    }
+
+    for my $coupons (sort { $a <=> $b } keys %$sizes) {
+        ratios($coupons, $sizes->{$coupons}) if $sizes->{$coupons}{module};
+    }
+}
+
+
+sub row
+{
+    my ($coupons, $contender, $size) = @_;
+    my $runs = $size->{$contender};
+    my @rates = sort { $a <=> $b } map { $_->{per_second} } @$runs;
+
+    printf "| %d | %s | %s (%s to %s) | %.2f / %.2f / %.2f | %.0f + %.0f "
+           . "| %s |\n",
+        $coupons, $title{$contender}, median($runs, 'per_second'),
+        $rates[0], $rates[-1],
+        (map { median($runs, $_) } qw(p50 p99 p999 cpu1 cpu2)),
+        $size->{redis} ? sprintf('%.2f', ratio($contender, 'redis', $size))
+                       : '';
+}
+
+
+sub ratios
+{
+    my ($coupons, $size) = @_;
+    my @said;
+
+    push @said, sprintf('p99 %.2f times that of the limit',
+                        median($size->{module}, 'p99')
+                        / median($size->{redis}, 'p99')) if $size->{redis};
+
+    for my $other (grep { $size->{$_} } qw(redis lua node)) {
+        push @said, sprintf('%.2f × %s', ratio('module', $other, $size),
+                            $other eq 'redis' ? 'the limit' : $other);
+    }
+
+    print "\n$coupons coupons: the module is ", join(', ', reverse @said), ".\n"
+        if @said;
+}
+
+
+sub ratio
+{
+    my ($contender, $other, $size) = @_;
+
+    return median($size->{$contender}, 'per_second')
+           / median($size->{$other}, 'per_second');
+}
+
+
+sub median
+{
+    my ($runs, $name) = @_;
+    my @values = sort { $a <=> $b } map { $_->{$name} } @$runs;
+
+    return ($values[$#values / 2] + $values[@values / 2]) / 2;
+}
