@@ -110,7 +110,9 @@ my $page = get($nginx, '/metrics')->{body};
 my $master = $nginx->pid;
 
 SKIP: {
-    skip 'the memory of a process cannot be read here', 5
+    skip 'a sanitizer keeps what is freed, and maps terabytes', 1
+        if $ENV{COUPON_REPORTS};
+    skip 'the memory of a process cannot be read here', 1
         unless defined held($master, $secret{first});
 
     cmp_ok held($master, $secret{first}), '>', 0, 'the memory of nginx has it';
