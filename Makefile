@@ -22,6 +22,7 @@ MODULES_DIR   ?= $(shell { $(NGINX) -V 2>&1; cat $(NGINX_SRC)/conf_flags; } \
                      2>&1 | sed -n 's/.*--modules-path=\([^ ]*\).*/\1/p' \
                      | head -n 1)
 FUZZ_SECONDS  ?= 60
+SOAK_SECONDS  ?= 600
 
 UNIT_DIR      ?= $(prefix)/lib/systemd/system
 DOC_DIR       := $(prefix)/share/coupon-callback
@@ -197,6 +198,11 @@ fuzz:
 	@t/bin/deps.sh build fuzz
 	@t/fuzz/run.sh $(FUZZ_SECONDS)
 
+soak:
+	@t/bin/deps.sh build run test fuzz
+	@$(MAKE) --no-print-directory all unit
+	@t/bin/soak.sh $(SOAK_SECONDS)
+
 install: all
 	@test -n "$(MODULES_DIR)" || { echo "set MODULES_DIR"; exit 1; }
 	install -d $(DESTDIR)$(MODULES_DIR) $(DESTDIR)$(prefix)/sbin \
@@ -225,6 +231,8 @@ help:
 	@echo 'make test-sanitize  the same under ASan and UBSan, nginx included'
 	@echo 'make lint        compilers, analysers, layers, style'
 	@echo 'make fuzz        each parser for FUZZ_SECONDS (clang)'
+	@echo 'make soak        storms of SOAK_SECONDS, memory, fuzz, and whether' \
+	                        'the tests can fail'
 	@echo 'make bench       how fast it is, beside what else there is:' \
 	                        'bench-http, bench-apple'
 	@echo 'make install     module, daemon, samples (DESTDIR, prefix,' \
