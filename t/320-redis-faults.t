@@ -9,6 +9,7 @@ use warnings;
 
 use lib 't/lib';
 use CouponTest;
+use CouponTrace;
 use Test::More;
 use Time::HiRes 'time';
 
@@ -143,6 +144,15 @@ sub error_count
 }
 
 
+# How often the error log says so.
+sub error_lines
+{
+    my ($pattern) = @_;
+
+    return scalar(() = read_file($nginx->{error_log}) =~ /\[error\].*$pattern/g);
+}
+
+
 # How many clients have connected to Redis, ever.
 sub connects
 {
@@ -202,6 +212,26 @@ like(do { local $/; <$socket> }, qr/^HTTP\/1\.1 503 .*"unavailable"/s,
      '... which is killed: 503, without waiting for the deadline');
 $redis->restart;
 recovered($redis, 'Redis is here again');
+
+
+# --- gone while nginx is slow: each turn of a worker's loop takes 3.5 s, so that it
+#     finds a closed connection and a probe that is due in the same turn
+
+SKIP: {
+    my @workers = $nginx->children;
+    my $trace = eval { trace([@workers], '-e', 'trace=epoll_wait',
+                             '-e', 'inject=epoll_wait:delay_exit=3500000') }
+        or skip 'strace is not here, or may not attach to a process', 1;
+    my $lost = error_lines('connection lost');
+
+    $redis->kill9;
+    ok +(wait_for { error_lines('connection lost') > $lost + 1 }),
+       'slow workers notice that Redis has gone';
+    traced($trace);
+    is_deeply([sort $nginx->children], [sort @workers], '... and survive it');
+    $redis->restart;
+    recovered($redis, 'Redis has come back to them');
+}
 
 
 # --- refusing every write
