@@ -191,16 +191,24 @@ is_deeply(\@wrong, [], '... each has its own amount');
 
 # whatever the order was: per generation one credit and one debit at most, and
 # the sum is what the last credit says
-is_deeply([ledger($config, "SELECT coupon_code, settlement_generation, kind
-    FROM coupon_operations GROUP BY 1, 2, 3 HAVING count(*) > 1")], [],
+is_deeply([ledger($config, "SELECT count(*) FROM (SELECT 1
+    FROM coupon_operations GROUP BY coupon_code, settlement_generation, kind
+    HAVING count(*) > 1) AS twice")], [[0]],
     'coupons that came again: no operation of a generation twice');
-is_deeply([ledger($config, "SELECT coupon_code, sum(amount), max(real_win)
+is_deeply([ledger($config, "SELECT count(*) FROM (SELECT sum(amount) AS paid,
+    CASE WHEN state = 'final' THEN CAST(max(real_win) AS numeric) ELSE 0 END AS won
     FROM coupon_operations JOIN coupons USING (coupon_code)
-    WHERE coupon_code LIKE 'shared-%' GROUP BY coupon_code, state
-    HAVING sum(amount) != (state = 'final') * max(real_win)")], [],
-    '... and what they were paid is what they have won');
-is_deeply([ledger($config, 'PRAGMA integrity_check')], [['ok']],
-          'the database is sound');
+    WHERE coupon_code LIKE 'shared-%' GROUP BY coupon_code, state) AS each
+    WHERE paid != won")], [[0]], '... and what they were paid is what they have won');
+cmp_ok((ledger($config, "SELECT count(*) FROM coupon_operations
+        WHERE coupon_code LIKE 'shared-%'"))[0][0], '>', SHARED,
+       '... several times');
+
+SKIP: {
+    skip 'it is no SQLite', 1 if read_file($config) !~ /^url = sqlite:/m;
+    is_deeply([ledger($config, 'PRAGMA integrity_check')], [['ok']],
+              'the database is sound');
+}
 
 
 # --- nginx afterwards
