@@ -180,6 +180,25 @@ cmp_ok(abs($first - ($api->now - 10 * 86_400_000)), '<', 60_000,
        '--created-since is how far it goes back');
 
 
+# --- a coupon that cannot be read holds up only itself
+
+$api->coupon('many-20', status => '"2"');
+$api->coupon('many-21', status => 2, real_win => 3);
+$api->requests;
+($status, $said) = command('recover');
+is($status, 0, 'one coupon of a group is none');
+like($said, qr/level=error [^\n]*be used" coupon=many-20 reason="[^"]+status/,
+     '... it is said which');
+is(operations('many-21'), '1 -1 3', '... and its neighbours are read');
+like($said, qr/created in a minute are left out/,
+     'of those created only its minute is left out');
+cmp_ok(scalar(grep { /coupon_ids/ } $api->requests), '<', 40,
+       '... after a search that halves');
+$api->coupon('many-20', status => 2);
+$api->coupon('many-21', real_win => 1);
+command('recover');
+
+
 # --- resolve by the API
 
 $api->coupon('r1', status => 2, real_win => '3.50');

@@ -28,7 +28,8 @@ typedef enum {
                                    before retry_after */
     CS_API_DENIED,              /* 401, 403: another token is needed */
     CS_API_UNKNOWN,             /* 471: there is no such coupon */
-    CS_API_WRONG                /* 1002 or the like: it would say so again */
+    CS_API_WRONG,               /* 1002 or the like: it would say so again */
+    CS_API_UNUSABLE             /* a coupon in it has not the shape of one */
 } cs_api_e;
 
 typedef struct {

@@ -10,12 +10,14 @@
 
 
 #define CS_RECOVERY_MARGIN   (10 * 60 * 1000)    /* around the break, in ms */
+#define CS_RECOVERY_MINUTE   (60 * 1000)
 #define CS_RECOVERY_REPORT   20                  /* requests between reports */
 
 
 static void cs_recovery_codes(cs_poll_t *p);
 static void cs_recovery_advance(cs_poll_t *p);
 static void cs_recovery_period(cs_poll_t *p);
+static void cs_recovery_narrow(cs_poll_t *p, int64_t to);
 static void cs_recovery_finish(cs_poll_t *p);
 static void cs_recovery_report(const cs_recovery_t *r, const char *text);
 
@@ -38,6 +40,7 @@ cs_recovery_begin(cs_poll_t *p, int64_t since, int64_t created)
     memset(r, 0, sizeof(cs_recovery_t));
 
     r->phase = CS_RECOVER_CODES;
+    r->slice = CS_API_SLICE;
     r->after = after;
     r->after.len = 0;
     r->since = since - CS_RECOVERY_MARGIN;
@@ -92,7 +95,7 @@ cs_recovery_codes(cs_poll_t *p)
 
     status = cs_store_unconfirmed(p->store, after,
                                   r->since - p->conf->api.recheck,
-                                  CS_ASKED_MAX, cs_asked_listed, &p->asked);
+                                  p->limit, cs_asked_listed, &p->asked);
 
     if (status == CS_NONE) {
         r->phase = CS_RECOVER_PERIODS;
@@ -118,7 +121,7 @@ cs_recovery_advance(cs_poll_t *p)
     cs_asked_item_t  *item;
 
     r->groups++;
-    r->operations += cs_answers_count(p->answers)->operations;
+    r->operations += p->operations;
 
     for (i = 0; i < p->asked.n; i++) {
 
@@ -156,10 +159,15 @@ cs_recovery_period(cs_poll_t *p)
         return;
     }
 
-    to = r->created + CS_API_SLICE;
+    to = r->created + r->slice;
     to = to < r->until ? to : r->until;
 
     result = cs_api_created(p->api, r->created, to);
+
+    if (result == CS_API_UNUSABLE) {
+        cs_recovery_narrow(p, to);
+        return;
+    }
 
     if (result != CS_API_OK) {
         cs_poll_api_failed(p, result);
@@ -179,6 +187,32 @@ cs_recovery_period(cs_poll_t *p)
     r->read += cs_answers_count(p->answers)->coupons;
     r->operations += cs_answers_count(p->answers)->operations;
     r->created = to;
+    r->slice = CS_API_SLICE;
+}
+
+
+/* as cs_poll_narrow(), until a minute with such a coupon in it is left out */
+
+static void
+cs_recovery_narrow(cs_poll_t *p, int64_t to)
+{
+    char            time[CS_TIME_TEXT];
+    cs_recovery_t  *r = &p->recovery;
+
+    cs_poll_api_back(p);
+
+    if (to - r->created > CS_RECOVERY_MINUTE) {
+        r->slice = (to - r->created + 1) / 2;
+        return;
+    }
+
+    cs_time_format(time, r->created);
+    cs_log(CS_LOG_ERROR, cs_msg("the coupons created in a minute are left out: "
+                                "one of them cannot be used"),
+           cs_text("minute", time), cs_text("reason", cs_api_error(p->api)));
+
+    r->created = to;
+    r->slice = CS_API_SLICE;
 }
 
 

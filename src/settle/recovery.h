@@ -1,6 +1,6 @@
 /*
- * After a break that no window of the API can cover, and what the two files of
- * the poller share.
+ * After a break that no window of the API can cover, and what the files of the
+ * poller share.
  *
  * The known coupons are read by their codes, in groups of 100: those without a
  * confirmed final, and those confirmed so lately (`recheck` before the break)
@@ -19,7 +19,10 @@
 #include "polling.h"
 
 
-#define CS_MARK_GAP  "gap_since"
+#define CS_MARK_POLLED     "polled_at"
+#define CS_MARK_GAP        "gap_since"
+
+#define CS_POLL_RETRY_CAP  (60 * 1000)    /* longest of our pauses, in ms */
 
 
 /* created: see cs_poll_recover() */
@@ -29,7 +32,7 @@ void cs_recovery_begin(cs_poll_t *poll, int64_t since, int64_t created);
 void cs_recovery_step(cs_poll_t *poll);
 
 
-/* of polling.c */
+/* of polling_ask.c */
 
 /* asks for poll->asked and settles the answer; 0: it failed, and was said */
 int cs_poll_ask(cs_poll_t *poll, const char *what);
