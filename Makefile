@@ -43,6 +43,7 @@ PROVIDERS     := $(wildcard src/providers/*.c)
 SETTLE        := $(wildcard src/settle/*.c)
 UNIT          := $(wildcard t/unit/*_test.c)
 SETTLE_UNIT   := $(wildcard t/settle/*_test.c)
+TRUTH         := $(wildcard t/truth/*_test.c)
 HEADERS       := $(wildcard src/*/*.h)
 MODULE_SRC    := config $(NAME).c $(HEADERS) $(CORE) \
                  $(PROVIDERS) $(wildcard src/ngx/*.c)
@@ -53,6 +54,7 @@ SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%) \
                  $(SETTLE_UNIT:t/settle/%.c=$(OUT)/t/settle/%)
 BENCH_MODULE  := build/bench/ngx_http_bench_module.so
+TRUTH_BIN     := $(TRUTH:t/truth/%.c=$(OUT)/t/truth/%)
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
 SETTLE_LIBS   := -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
@@ -71,7 +73,7 @@ module: build/$(NAME).so
 
 settle: $(OUT)/coupon-settle
 
-unit: $(UNIT_BIN) $(OUT)/t/truth_test
+unit: $(UNIT_BIN) $(TRUTH_BIN)
 
 
 # --- the daemon and the unit tests: no nginx header in sight ---------------
@@ -92,7 +94,7 @@ $(OUT)/t/settle/%: $(OUT)/obj/t/settle/%.o $(CORE_OBJ) \
 	$(Q)$(CC) $(HARDEN) $(LDFLAGS) -o $@ $^ $(SETTLE_LIBS)
 
 # the daemon with a provider and a clock that the test makes
-$(OUT)/t/truth_test: $(addprefix $(OUT)/obj/t/truth/,truth_test.o provider.o) \
+$(OUT)/t/truth/%: $(OUT)/obj/t/truth/%.o $(OUT)/obj/t/truth/provider.o \
                  $(filter-out $(addprefix %/,main.o api.o api_http.o token.o \
                      clock.o poller.o) $(OUT)/obj/src/settle/cmd_%, \
                      $(SETTLE_OBJ)) $(CORE_OBJ)

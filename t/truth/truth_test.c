@@ -11,75 +11,18 @@
  *   truth_test [HISTORIES [SEED]]       one seed is one history
  */
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "clock.h"
-#include "polling.h"
-#include "provider.h"
-#include "worker.h"
+#include "world.h"
 
 
-#define START      1700000000000LL
 #define CALLBACKS  (2 * PROVIDER_COUPONS * PROVIDER_TURNS)
 
-typedef struct {
-    int64_t         at;
-    const truth_t  *truth;
-    const turn_t   *turn;
-    unsigned        id;              /* of its batch */
-    unsigned        done;
-} callback_t;
 
-typedef struct {
-    cc_money_t      sum;
-    unsigned        found;
-    unsigned        doubt;
-    unsigned        final;
-    unsigned        operations;
-} ledger_t;
-
-
-static cs_conf_t      conf;
-static cs_store_t    *store;
-static cs_worker_t   *worker;
-static cs_api_t      *api;
-static cs_poll_t      polling;
-static callback_t     callbacks[CALLBACKS];
-static unsigned       ncallbacks;
-static unsigned       store_failed;
+static callback_t  callbacks[CALLBACKS];
+static unsigned    ncallbacks;
 
 static const char *const  wins[] = {
     "0", "10", "10.00", "\"10.0\"", "12.34", "0.01", "1e2", "999.99"
 };
-
-
-static unsigned
-chance(unsigned percent)
-{
-    return unit_below(&provider.random, 100) < percent;
-}
-
-
-static int64_t
-between(int64_t low, int64_t high)
-{
-    return low + (int64_t) unit_below(&provider.random,
-                                      (size_t) (high - low + 1));
-}
-
-
-static turn_t *
-turn_make(truth_t *truth, int64_t at, int status, const char *win)
-{
-    turn_t  *turn = &truth->turns[truth->nturns++];
-
-    turn->at = at;
-    turn->status = status;
-    turn->win = win;
-
-    return turn;
-}
 
 
 static void
@@ -173,38 +116,6 @@ callbacks_make(unsigned lost)
 
 
 static void
-callback_deliver(const callback_t *c)
-{
-    char           id[32];
-    cs_buffer_t    body;
-    cs_delivery_t  delivery;
-
-    memset(&body, 0, sizeof(body));
-    memset(&delivery, 0, sizeof(delivery));
-
-    (void) snprintf(id, sizeof(id), "batch-%u", c->id);
-
-    cs_buffer_format(&body, "{\"batchId\":\"%s\",\"couponCount\":1,"
-                     "\"coupons\":[", id);
-    provider_coupon(&body, c->truth, c->turn, "uuid");
-    cs_buffer_text(&body, "]}");
-
-    delivery.message.source = cs_str_of(CC_SOURCE_SPORTAPI);
-    delivery.message.id = cs_str_of(id);
-    delivery.message.count = 1;
-    delivery.message.digest = unit_text("00112233445566778899aabbccddeeff");
-    delivery.message.received = provider.now;
-    delivery.message.body = unit_str(body.data, body.len);
-
-    if (cs_worker_deliveries(worker, &delivery, 1) != CS_OK) {
-        store_failed = 1;
-    }
-
-    cs_buffer_free(&body);
-}
-
-
-static void
 callbacks_deliver(void)
 {
     unsigned  i;
@@ -264,36 +175,6 @@ history_run(int64_t until)
 }
 
 
-static void
-ledger_coupon(void *ctx, const cs_coupon_t *coupon)
-{
-    ledger_t  *ledger = ctx;
-
-    ledger->found = 1;
-    ledger->doubt = coupon->settled.doubt != NULL;
-    ledger->final = coupon->settled.state == CC_STATE_FINAL;
-
-    if (ledger->doubt) {
-        diag("in doubt: %s", coupon->settled.doubt);
-    }
-}
-
-
-static void
-ledger_operation(void *ctx, const cs_operation_t *operation)
-{
-    ledger_t  *ledger = ctx;
-
-    ledger->operations++;
-
-    if (cc_money_add(&ledger->sum, ledger->sum, operation->operation.amount)
-        != 0)
-    {
-        abort();
-    }
-}
-
-
 static cc_money_t
 win_of(const truth_t *truth)
 {
@@ -348,28 +229,6 @@ truth_holds(const truth_t *truth)
 }
 
 
-static void
-history_begin(uint64_t seed)
-{
-    memset(&provider, 0, sizeof(provider));
-
-    provider.random = seed;
-    provider.now = START;
-    provider.under_way = under_way;
-    store_failed = 0;
-
-    store = cs_store_create(&conf.store, 1000);
-
-    if (cs_store_open(store, 1) != CS_OK) {
-        abort();
-    }
-
-    worker = cs_worker_create(store, &conf);
-    api = cs_api_create(&conf.api);
-    cs_poll_init(&polling, &conf, store, api, 0);
-}
-
-
 /* 1 if all is as it should be */
 static int
 history_end(uint64_t seed)
@@ -392,10 +251,7 @@ history_end(uint64_t seed)
         diag("history %llu", (unsigned long long) seed);
     }
 
-    cs_poll_free(&polling);
-    cs_api_destroy(api);
-    cs_worker_destroy(worker);
-    cs_store_destroy(store);
+    world_clear();
 
     return good;
 }
@@ -408,7 +264,7 @@ history_any(uint64_t seed)
     unsigned  i;
     int64_t   length;
 
-    history_begin(seed);
+    world_make(seed, under_way);
 
     length = between(10, 240) * MINUTE;
     provider.ncoupons = (unsigned) between(1, PROVIDER_COUPONS);
@@ -441,7 +297,7 @@ history_break(uint64_t seed, int64_t length)
     unsigned  i;
     truth_t  *truth;
 
-    history_begin(seed);
+    world_make(seed, under_way);
 
     from = START + 30 * MINUTE;
     provider.ncoupons = PROVIDER_COUPONS;
@@ -465,202 +321,6 @@ history_break(uint64_t seed, int64_t length)
     history_run(from + length + 6 * HOUR);
 
     return history_end(seed);
-}
-
-
-/* --- single turns of fate: one coupon, and what overtakes an answer */
-
-static void      (*overtake)(truth_t *truth);
-static unsigned  overtaken;        /* an answer to what */
-
-
-/* what happens is told by a callback at once */
-static void
-told(truth_t *truth, int status, const char *win)
-{
-    callback_t  c;
-
-    memset(&c, 0, sizeof(c));
-    c.truth = truth;
-    c.turn = turn_make(truth, provider.now, status, win);
-    c.id = ++ncallbacks;
-
-    callback_deliver(&c);
-}
-
-
-static void
-once_under_way(void)
-{
-    void  (*happens)(truth_t *truth) = overtake;
-
-    if (happens && provider.last == overtaken) {
-        overtake = NULL;
-        provider.now += 1000;
-        happens(&provider.coupons[0]);
-    }
-}
-
-
-static truth_t *
-single_begin(void)
-{
-    truth_t  *truth = &provider.coupons[0];
-
-    history_begin(1);
-
-    provider.under_way = once_under_way;
-    provider.ncoupons = 1;
-    ncallbacks = 0;
-    overtake = NULL;
-    overtaken = PROVIDER_CALCULATED;
-
-    (void) snprintf(truth->code, sizeof(truth->code), "000007");
-    truth->created = START;
-
-    return truth;
-}
-
-
-static void
-let_pass(int64_t ms)
-{
-    int64_t  wait, until = provider.now + ms;
-
-    while (provider.now < until) {
-        wait = cs_poll_step(&polling);
-        provider.now += wait < 1000 ? wait : 1000;
-    }
-}
-
-
-static ledger_t
-single_ledger(void)
-{
-    ledger_t  ledger;
-
-    memset(&ledger, 0, sizeof(ledger));
-
-    if (cs_store_coupon(store, unit_text("000007"), ledger_coupon, &ledger)
-        == CS_AGAIN
-        || cs_store_operations(store, unit_text("000007"), ledger_operation,
-                               &ledger)
-           == CS_AGAIN)
-    {
-        abort();
-    }
-
-    return ledger;
-}
-
-
-static void
-single_end(const char *what, const char *paid, unsigned operations)
-{
-    char      sum[CC_MONEY_TEXT];
-    ledger_t  ledger = single_ledger();
-
-    (void) cc_money_format(sum, ledger.sum);
-
-    ok(strcmp(sum, paid) == 0 && ledger.operations == operations
-       && !ledger.doubt && !store_failed && provider.wrong[0] == '\0',
-       "%s: paid %s by %u operations", what, sum, ledger.operations);
-
-    cs_poll_free(&polling);
-    cs_api_destroy(api);
-    cs_worker_destroy(worker);
-    cs_store_destroy(store);
-}
-
-
-static void
-recalculated(truth_t *truth)
-{
-    told(truth, 15, NULL);
-}
-
-
-/* the recalculation is not told, only its result */
-static void
-result_changed(truth_t *truth)
-{
-    (void) turn_make(truth, provider.now, 15, NULL);
-    provider.now += 1000;
-    told(truth, 2, "12");
-}
-
-
-static void
-test_overtaken(void)
-{
-    truth_t  *truth;
-
-    truth = single_begin();
-    told(truth, 2, "10");
-    overtake = recalculated;
-    let_pass(HOUR);
-    single_end("a recalculation overtakes a list with the result", "0", 2);
-
-    truth = single_begin();
-    told(truth, 2, "10");
-    provider.now += 1000;
-    told(truth, 15, NULL);
-    let_pass(20 * MINUTE);
-    (void) turn_make(truth, provider.now, 2, "12");
-    overtake = recalculated;
-    overtaken = PROVIDER_BY_CODE;
-    provider.now += 1000;
-    let_pass(3 * HOUR);
-    single_end("a second one overtakes the answer by code", "0", 2);
-
-    truth = single_begin();
-    (void) turn_make(truth, provider.now, 2, "10");
-    overtake = result_changed;
-    let_pass(HOUR);
-    single_end("another result overtakes a list", "12", 1);
-}
-
-
-static void
-test_late(void)
-{
-    unsigned      asked;
-    truth_t      *truth;
-
-    truth = single_begin();
-    told(truth, 15, NULL);
-    let_pass(29 * 1000);
-    is_int(provider.asked[PROVIDER_BY_CODE], 0,
-           "a doubt is not read before confirm_after");
-    let_pass(5 * 1000);
-    is_int(provider.asked[PROVIDER_BY_CODE], 1, "but then");
-    let_pass(24 * HOUR);
-    asked = provider.asked[PROVIDER_BY_CODE];
-    ok(asked > 20 && asked < 40, "and ever less often: %u times a day", asked);
-    single_end("a recalculation goes on", "0", 0);
-
-    truth = single_begin();
-    truth->created = START - 30 * 24 * HOUR;
-    told(truth, 2, "10");
-    let_pass(HOUR);
-    provider.away_from = provider.now;
-    provider.away_until = provider.now + 72 * HOUR;
-    (void) turn_make(truth, provider.now + HOUR, 15, NULL);
-    (void) turn_make(truth, provider.now + 2 * HOUR, 2, "12");
-    let_pass(73 * HOUR);
-    single_end("old, confirmed, and recalculated in a break", "12", 3);
-
-    truth = single_begin();
-    told(truth, 1, NULL);
-    (void) turn_make(truth, provider.now, 7, "10");
-    let_pass(HOUR);
-    ok(single_ledger().doubt, "a final status that we do not know is a doubt");
-    let_pass(24 * HOUR);
-    ok(single_ledger().doubt, "and stays one");
-    conf.final_statuses.codes[conf.final_statuses.n++] = 7;
-    let_pass(2 * HOUR);
-    single_end("until the configuration has it", "10", 1);
-    conf.final_statuses.n--;
 }
 
 
@@ -738,48 +398,24 @@ test_minutes(void)
 int
 main(int argc, char **argv)
 {
-    int       null;
     unsigned  histories;
     uint64_t  seed;
 
     histories = argc > 1 ? (unsigned) atoi(argv[1]) : 1000;
     seed = argc > 2 ? strtoull(argv[2], NULL, 0) : unit_seed();
 
-    /* the log of some thousand histories */
-
-    null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-    if (null < 0 || (getenv("TRUTH_LOG") == NULL && dup2(null, 2) < 0)) {
+    if (!world_begin()) {
         return 1;
     }
-
-    if (cs_store_url(&conf.store, "sqlite:memory") != NULL) {
-        return 1;
-    }
-
-    free(conf.store.address);
-    conf.store.address = cs_copy(":memory:");
-    conf.migrate = 1;
-    conf.final_statuses.codes[0] = 2;
-    conf.final_statuses.codes[1] = 3;
-    conf.final_statuses.n = 2;
-    conf.recalculation_status = 15;
-    conf.api.interval = 5 * MINUTE;
-    conf.api.window = 10 * MINUTE;
-    conf.api.confirm_after = 30 * 1000;
-    conf.api.recheck = 7 * 24 * HOUR;
 
     test_minutes();
     test_any(histories, seed);
 
     if (argc <= 2) {
-        test_overtaken();
-        test_late();
         test_breaks(histories / 20 + 1);
     }
 
     cs_store_conf_free(&conf.store);
-    (void) close(null);
 
     return done_testing();
 }
