@@ -262,6 +262,12 @@ ngx_http_coupon_redis_timer_handler(ngx_event_t *ev)
 
     conn = ev->data;
 
+    /* lost in this very turn of the loop: there is nobody to ask any more */
+
+    if (conn->lost.posted) {
+        return;
+    }
+
     switch (conn->state) {
 
     case NGX_HTTP_COUPON_REDIS_DOWN:

@@ -123,7 +123,9 @@ ngx_http_coupon_redis_get(ngx_http_coupon_redis_t *pool,
     for (i = 0; pool->conns != NULL && i < pool->connections; i++) {
         conn = &pool->conns[i];
 
-        if (conn->lost.posted || conn->state == NGX_HTTP_COUPON_REDIS_DOWN) {
+        if (conn->ac == NULL || conn->lost.posted
+            || conn->state == NGX_HTTP_COUPON_REDIS_DOWN)
+        {
             continue;
         }
 
