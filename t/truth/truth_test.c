@@ -5,8 +5,8 @@
  * final, recalculation, final again …), and a callback for each turn that comes
  * late, early, twice or never; now and then the API is away, an answer is slow
  * and callbacks overtake it, the poller is started anew.  In the end, after
- * some quiet time, the sum of each coupon's operations is its real_win, nothing
- * is in doubt, and no operation was written that had to be written twice.
+ * some quiet time, the sum of each coupon's operations is its real_win and
+ * nothing is in doubt.
  *
  *   truth_test [HISTORIES [SEED]]       one seed is one history
  */
