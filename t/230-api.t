@@ -9,6 +9,7 @@ use warnings;
 
 use lib 't/lib';
 use CouponAPI;
+use CouponProcess;
 use CouponTest;
 use Test::More;
 use Time::HiRes 'time';
@@ -157,6 +158,27 @@ unlink $token;
 ($status, $err) = poll_once();
 like($err, qr/token_file .*No such file/, 'no token file');
 write_file($token, "secret-token-new\n");
+
+
+# --- commands that go on until they are asked to stop
+
+for my $command ('poll', 'recover') {
+    my $process = CouponProcess->new(
+        name => $command, dir => workdir(), log => workdir() . "/$command",
+        command => [($ENV{COUPON_BUILD} || 'build') . '/coupon-settle',
+                    $command, '-c', $config]);
+
+    # recover would end by itself: it is in the middle of a request
+    $api->fault('silent') if $command eq 'recover';
+    $api->requests;
+    $process->start;
+    ok((wait_for { $api->requests }), "$command asks the API");
+    ok((wait_for { $process->log_text =~ /msg=polled/ }), '... and settles')
+        if $command eq 'poll';
+    is($process->stop, $command eq 'poll' ? 0 : 1, '... until SIGTERM');
+    like($process->log_text, qr/the recovery is not finished: start it again/,
+         '... and says that it is not done') if $command eq 'recover';
+}
 
 
 # --- check
