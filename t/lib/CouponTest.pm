@@ -21,6 +21,7 @@ package CouponTest;
 #   COUPON_NGINX    nginx binary                               (nginx)
 #   COUPON_MODULE   module to load; empty if it is linked in
 #   COUPON_REPORTS  where sanitizers leave their reports
+#   COUPON_REDIS    the Redis to use, e.g. build/trixie/valkey-server
 #   COUPON_STORE    postgresql: the store that settle_config() takes by itself
 #
 # Further files: CouponHTTP (post, get), CouponRedis (cmd), CouponProcess, and
@@ -174,7 +175,8 @@ sub start_redis
 {
     my (%conf) = @_;
     my $path = server_dir('redis');
-    my $program = delete $conf{program} // 'redis-server';
+    my $program = delete $conf{program} // $ENV{COUPON_REDIS}
+                  // 'redis-server';
 
     %conf = (
         bind => '127.0.0.1', port => free_port(), dir => $path,
