@@ -38,6 +38,9 @@ static cc_json_type_e cc_json_begin(cc_json_t *json, cc_json_type_e type);
 static cc_json_type_e cc_json_close(cc_json_t *json);
 static cc_json_type_e cc_json_literal(cc_json_t *json, const char *text,
     cc_json_type_e type);
+static inline const unsigned char *cc_json_blanks_end(const unsigned char *p,
+    const unsigned char *end);
+static inline int cc_json_text(cc_json_t *json, cc_json_token_t *token);
 static int cc_json_number(cc_json_t *json);
 static int cc_json_fail(cc_json_t *json, const char *error);
 
@@ -81,31 +84,44 @@ cc_json_open(cc_json_t *json, cc_str_t text)
 }
 
 
+/* mostly there are none, which one comparison tells */
+static inline const unsigned char *
+cc_json_blanks_end(const unsigned char *p, const unsigned char *end)
+{
+    while (p < end && *p <= ' '
+           && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+    {
+        p++;
+    }
+
+    return p;
+}
+
+
 cc_json_type_e
 cc_json_next(cc_json_t *json, cc_json_token_t *token)
 {
     const unsigned char  *p, *end;
 
     token->type = CC_JSON_ERROR;
-    token->escaped = 0;
 
     if (json->error != NULL) {
         return CC_JSON_ERROR;
     }
 
     end = json->end;
+    p = cc_json_blanks_end(json->p, end);
 
-again:
-
-    for (p = json->p; p < end; p++) {
-        if (*p != ' ' && *p != '\n' && *p != '\r' && *p != '\t') {
-            break;
-        }
+    if (json->want == CC_JSON_WANT_NEXT && p < end && *p == ',') {
+        json->want = json->frames[json->depth - 1].object
+                     ? CC_JSON_WANT_NAME : CC_JSON_WANT_VALUE;
+        p = cc_json_blanks_end(p + 1, end);
     }
 
     json->p = p;
     token->raw.data = p;
     token->raw.len = 0;
+    token->escaped = 0;
 
     if (json->want == CC_JSON_WANT_NOTHING) {
 
@@ -123,14 +139,6 @@ again:
     switch (json->want) {
 
     case CC_JSON_WANT_NEXT:
-
-        if (*p == ',') {
-            json->want = json->frames[json->depth - 1].object
-                         ? CC_JSON_WANT_NAME : CC_JSON_WANT_VALUE;
-            json->p++;
-            goto again;
-        }
-
         token->type = cc_json_close(json);
         break;
 
@@ -172,8 +180,7 @@ cc_json_value(cc_json_t *json, cc_json_token_t *token)
         return cc_json_begin(json, CC_JSON_ARRAY);
 
     case '"':
-        json->error = cc_json_string(&json->p, json->end, token);
-        type = json->error ? CC_JSON_ERROR : CC_JSON_STRING;
+        type = cc_json_text(json, token) ? CC_JSON_STRING : CC_JSON_ERROR;
         break;
 
     case 't':
@@ -215,23 +222,18 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
         return cc_json_fail(json, "no JSON: a member has no name");
     }
 
-    json->error = cc_json_string(&json->p, json->end, token);
-
-    if (json->error == NULL) {
-        json->error = cc_json_names_add(&json->names,
-                                        &json->frames[json->depth - 1], token);
+    if (!cc_json_text(json, token)) {
+        return CC_JSON_ERROR;
     }
+
+    json->error = cc_json_names_add(&json->names,
+                                    &json->frames[json->depth - 1], token);
 
     if (json->error != NULL) {
         return CC_JSON_ERROR;
     }
 
-    for (p = json->p; p < json->end; p++) {
-        if (*p != ' ' && *p != '\n' && *p != '\r' && *p != '\t') {
-            break;
-        }
-    }
-
+    p = cc_json_blanks_end(json->p, json->end);
     json->p = p;
 
     if (p == json->end || *p != ':') {
@@ -242,6 +244,28 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
     json->want = CC_JSON_WANT_VALUE;
 
     return CC_JSON_NAME;
+}
+
+
+/* a string from its quote on; mostly there is nothing special in it */
+static inline int
+cc_json_text(cc_json_t *json, cc_json_token_t *token)
+{
+    const unsigned char  *p, *start;
+
+    start = json->p + 1;
+    p = cc_json_plain_end(start, json->end);
+
+    if (p < json->end && *p == '"') {
+        token->raw.data = start;
+        token->raw.len = (size_t) (p - start);
+        json->p = p + 1;
+        return 1;
+    }
+
+    json->error = cc_json_string(&json->p, json->end, token);
+
+    return json->error == NULL;
 }
 
 
@@ -256,6 +280,7 @@ cc_json_begin(cc_json_t *json, cc_json_type_e type)
 
     frame = &json->frames[json->depth++];
     frame->first = json->names.nstack;
+    frame->marks = 0;
     frame->object = (type == CC_JSON_OBJECT) ? ++json->names.objects : 0;
 
     json->want = frame->object ? CC_JSON_WANT_NAME_OR_END
@@ -372,6 +397,12 @@ cc_json_skip(cc_json_t *json, const cc_json_token_t *token, cc_str_t *raw)
     cc_str_t         value;
     cc_json_type_e   type;
     cc_json_token_t  t;
+
+    if (raw == NULL && token->type != CC_JSON_OBJECT
+        && token->type != CC_JSON_ARRAY)
+    {
+        return 0;
+    }
 
     value = token->raw;
 

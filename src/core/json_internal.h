@@ -6,7 +6,13 @@
 #ifndef CC_JSON_INTERNAL_H
 #define CC_JSON_INTERNAL_H
 
+#include <endian.h>
+
 #include "json.h"
+
+
+#define CC_JSON_FEW   16                        /* names compared one by one */
+#define CC_JSON_EACH  0x0101010101010101u       /* times a byte: eight of it */
 
 
 typedef struct {
@@ -32,6 +38,7 @@ typedef struct {
 typedef struct {
     size_t             first;       /* of its names on the stack */
     uint64_t           object;      /* its serial number; 0: an array */
+    uint64_t           marks;       /* of its names so far, one bit each */
 } cc_json_frame_t;
 
 
@@ -39,12 +46,9 @@ typedef struct {
 void cc_json_names_reset(cc_json_names_t *names);
 void cc_json_names_free(cc_json_names_t *names);
 
-/*
- * Enters a name of the innermost object.  Returns NULL, or what is wrong: it is
- * there already, or there is no memory.
- */
-CC_MUST_USE const char *cc_json_names_add(cc_json_names_t *names,
-    const cc_json_frame_t *frame, const cc_json_token_t *token);
+/* cc_json_names_add() of a name that is not plainly new */
+CC_MUST_USE const char *cc_json_names_check(cc_json_names_t *names,
+    cc_json_frame_t *frame, const cc_json_token_t *token);
 
 
 /*
@@ -54,6 +58,89 @@ CC_MUST_USE const char *cc_json_names_add(cc_json_names_t *names,
  */
 CC_MUST_USE const char *cc_json_string(const unsigned char **pp,
     const unsigned char *end, cc_json_token_t *token);
+
+/*
+ * The first byte that may not stand in a string as it is: a quote, \, a control
+ * character, or one of a character that is not ASCII; else the end.
+ *
+ * Most bytes of a JSON text are passed here, eight at a time.  A byte that is
+ * to be looked at sets its high bit: it has it already, or the subtraction
+ * borrows.  A borrow also goes on into the bytes behind, so that only the first
+ * bit that is set tells the truth.
+ */
+static inline const unsigned char *
+cc_json_plain_end(const unsigned char *p, const unsigned char *end)
+{
+    uint64_t  word, found;
+
+    for ( /* void */ ; end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        word = le64toh(word);
+
+        found = word | (word - CC_JSON_EACH * ' ')
+                | ((word ^ CC_JSON_EACH * '"') - CC_JSON_EACH)
+                | ((word ^ CC_JSON_EACH * '\\') - CC_JSON_EACH);
+        found &= CC_JSON_EACH * 0x80;
+
+        if (found != 0) {
+            return p + __builtin_ctzll(found) / 8;
+        }
+    }
+
+    while (p < end && *p >= ' ' && *p != '"' && *p != '\\' && *p < 0x80) {
+        p++;
+    }
+
+    return p;
+}
+
+
+/*
+ * The bit that a name sets in its object: where it is not set, this name was
+ * not seen.  An escaped one may be any name, and sets them all.
+ */
+static inline uint64_t
+cc_json_mark(const cc_json_token_t *token)
+{
+    size_t                len;
+    const unsigned char  *p;
+
+    p = token->raw.data;
+    len = token->raw.len;
+
+    if (token->escaped) {
+        return UINT64_MAX;
+    }
+
+    return (uint64_t) 1 << ((len * 8 + p[0] * 3u + p[len / 2]) & 63);
+}
+
+
+/*
+ * Enters a name of the innermost object.  Returns NULL, or what is wrong: it is
+ * there already, or there is no memory.
+ */
+CC_MUST_USE static inline const char *
+cc_json_names_add(cc_json_names_t *names, cc_json_frame_t *frame,
+    const cc_json_token_t *token)
+{
+    uint64_t  mark, seen;
+
+    mark = cc_json_mark(token);
+    seen = frame->marks & mark;
+    frame->marks |= mark;
+
+    if (seen != 0 || names->nstack == names->stack_size
+        || names->nstack - frame->first >= CC_JSON_FEW)
+    {
+        return cc_json_names_check(names, frame, token);
+    }
+
+    names->stack[names->nstack++].token = *token;
+
+    return NULL;
+}
+
 
 /* 1 if two names read the same, however they are spelled */
 int cc_json_same_spelled(const cc_json_token_t *a, const cc_json_token_t *b);

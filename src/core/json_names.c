@@ -1,11 +1,12 @@
 /*
  * Does a name stand twice in one object?
  *
- * The names of the open objects lie on a stack.  Up to CC_JSON_FEW brothers are
- * compared one by one, which is the fastest: most differ in their length.  In a
- * wider object a table of hashes takes over, one for all wide objects of the
- * text, so that the cost stays linear.  Stack and table grow by doubling and
- * stay for the next text.
+ * The names of the open objects lie on a stack.  Each sets one of 64 bits, its
+ * mark, in its object: a name whose mark is new is new itself, and most are.
+ * Else up to CC_JSON_FEW brothers are compared one by one.  In a wider object a
+ * table of hashes takes over, one for all wide objects of the text, so that the
+ * cost stays linear.  Stack and table grow by doubling and stay for the next
+ * text.
  */
 
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 #include "json_internal.h"
 
 
-#define CC_JSON_FEW       16
 #define CC_JSON_KEEP      16384     /* names: memory for more is not kept */
 #define CC_JSON_NAME_MAX  512       /* decoded on the stack; longer: on heap */
 
@@ -28,7 +28,7 @@ static const char  cc_json_twice[] = "JSON refused: a name twice in an object";
 static const char *cc_json_names_widen(cc_json_names_t *names,
     const cc_json_frame_t *frame);
 static const char *cc_json_table_add(cc_json_names_t *names,
-    cc_json_name_t *name);
+    const cc_json_frame_t *frame, cc_json_name_t *name);
 static int cc_json_table_grow(cc_json_names_t *names);
 static int cc_json_hash(cc_json_name_t *name, uint64_t seed);
 static int cc_json_same(const cc_json_token_t *a, const cc_json_token_t *b);
@@ -64,7 +64,7 @@ cc_json_names_free(cc_json_names_t *names)
 
 
 const char *
-cc_json_names_add(cc_json_names_t *names, const cc_json_frame_t *frame,
+cc_json_names_check(cc_json_names_t *names, cc_json_frame_t *frame,
     const cc_json_token_t *token)
 {
     size_t           size, i;
@@ -85,7 +85,6 @@ cc_json_names_add(cc_json_names_t *names, const cc_json_frame_t *frame,
 
     name = &names->stack[names->nstack];
     name->token = *token;
-    name->object = frame->object;
 
     size = names->nstack++ - frame->first;
 
@@ -108,7 +107,7 @@ cc_json_names_add(cc_json_names_t *names, const cc_json_frame_t *frame,
         }
     }
 
-    return cc_json_table_add(names, name);
+    return cc_json_table_add(names, frame, name);
 }
 
 
@@ -120,7 +119,7 @@ cc_json_names_widen(cc_json_names_t *names, const cc_json_frame_t *frame)
     const char  *error;
 
     for (i = frame->first; i < frame->first + CC_JSON_FEW; i++) {
-        error = cc_json_table_add(names, &names->stack[i]);
+        error = cc_json_table_add(names, frame, &names->stack[i]);
 
         if (error != NULL) {
             return error;
@@ -132,10 +131,13 @@ cc_json_names_widen(cc_json_names_t *names, const cc_json_frame_t *frame)
 
 
 static const char *
-cc_json_table_add(cc_json_names_t *names, cc_json_name_t *name)
+cc_json_table_add(cc_json_names_t *names, const cc_json_frame_t *frame,
+    cc_json_name_t *name)
 {
     size_t           i;
     cc_json_name_t  *other;
+
+    name->object = frame->object;
 
     if (!cc_json_hash(name, names->seed)) {
         return cc_json_no_memory;

@@ -29,14 +29,6 @@ static int cc_json_spelling_next(cc_spelling_t *s);
 static unsigned cc_json_hex4(const unsigned char *p);
 
 
-/* what may stand in a string as it is: not a quote, \, control or non-ASCII */
-static const unsigned char  cc_json_plain[256] = {
-    [0x20] = 1, [0x21] = 1,
-    [0x23 ... 0x5b] = 1,
-    [0x5d ... 0x7f] = 1
-};
-
-
 const char *
 cc_json_string(const unsigned char **pp, const unsigned char *end,
     cc_json_token_t *token)
@@ -50,9 +42,7 @@ cc_json_string(const unsigned char **pp, const unsigned char *end,
 
     while (error == NULL) {
 
-        while (p < end && cc_json_plain[*p]) {
-            p++;
-        }
+        p = cc_json_plain_end(p, end);
 
         if (p == end) {
             error = "no JSON: a string without its end";
