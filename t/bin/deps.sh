@@ -57,7 +57,6 @@ libipc-run-perl         for Test::Nginx
 libfilter-perl          for Test::Nginx
 strace              sees when Redis syncs
 faketime            the clock is wrong
-valgrind            how a worker uses memory
 END
     ;;
     lint) cat <<'END'
