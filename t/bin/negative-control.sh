@@ -26,6 +26,10 @@ guards=(
 |redis.call('DEL', KEYS[1])|"
     "src/ngx/fence.c|t/362-replicas.t|a fence asks for what it got\
 |replicas >= (ngx_int_t) fenced->replicas|1"
+    "src/ngx/fence.c|t/365-fence-elsewhere.t|a fence is with the same server\
+|ngx_strcmp(fence->run_id, conn->run_id) == 0|1"
+    "src/ngx/fence.c|t/365-fence-elsewhere.t|a fence is as old as the write\
+|fenced->epoch != fence->epoch|0"
     "src/ngx/durability.c|t/150-redis.t|a policy that evicts is no durability\
 |(ngx_strncmp(value, \"allkeys-\", 8) == 0)|0"
     "src/ngx/redis_stray.c|t/160-fake-redis.t|a reply too many is refused\
