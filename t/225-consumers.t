@@ -148,8 +148,8 @@ sub consumers_of_group
 my %alive = map { read_file($_->{config}) =~ /^consumer = (\w+)$/m ? ($1 => 1)
                                                                   : () }
             @consumers;
-ok(wait_for { !grep { !$alive{$_} } consumers_of_group() } 30,
-   'no dead consumer is left');
+my $tidy = wait_for { !grep { !$alive{$_} } consumers_of_group() } 30;
+ok($tidy, 'no dead consumer is left');
 
 is($_->stop, 0, 'SIGTERM') for @consumers;
 unlike($postgres->log_text, qr/deadlock detected/, 'nobody was in a deadlock');
