@@ -64,7 +64,7 @@ Q             := $(if $(V),,@)
 say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
 
 .PHONY: all module settle unit deps demo run test test-sanitize lint fuzz bench \
-        bench-apple bench-http install clean help
+        bench-apple bench-http bench-settle install clean help
 
 
 all: module settle
@@ -187,7 +187,12 @@ test-sanitize:
 	@t/bin/deps.sh build run test
 	@t/bin/test-sanitize.sh
 
-bench: bench-apple bench-http
+bench: bench-apple bench-http bench-settle
+
+bench-settle:
+	@t/bin/deps.sh build run test
+	@$(MAKE) --no-print-directory settle
+	@t/bench/settle.pl
 
 bench-apple: $(OUT)/bench/apple_bench
 	@$<

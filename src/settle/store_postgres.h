@@ -1,9 +1,9 @@
 /*
- * What the files of the PostgreSQL store share: the connection and its
- * transactions (store_postgres.c), what a transaction fetches before it writes
- * (store_postgres_fetch.c), reading (store_postgres_rows.c), saving
- * (store_postgres_save.c), refunds (store_postgres_refund.c), the statements
- * (store_postgres_sql.c).
+ * What the files of the PostgreSQL store share: the connection and the tables
+ * (store_postgres_open.c), transactions (store_postgres.c), what one fetches
+ * before it writes (store_postgres_fetch.c), reading (store_postgres_rows.c),
+ * saving (store_postgres_save.c), refunds (store_postgres_refund.c), and the
+ * statements (store_postgres_sql.c).
  */
 
 #ifndef CS_STORE_POSTGRES_H
@@ -76,6 +76,10 @@ CC_MUST_USE unsigned cs_post_coupon_row(cs_coupon_t *coupon,
 
 
 /* the methods of store_ops.h */
+
+cs_status_e cs_post_open(cs_store_t *store, unsigned migrate);
+void cs_post_close(cs_store_t *store);
+void cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx);
 
 cs_status_e cs_post_expect(cs_store_t *store, const cs_expected_t *expected);
 cs_status_e cs_post_batch(cs_store_t *store, const cs_batch_t *batch,

@@ -98,7 +98,8 @@ sub sql
     my ($self, $query, $schema) = @_;
 
     $schema //= $self->{schema} // 'public';
-    local $ENV{PGOPTIONS} = "-csearch_path=$schema";
+    local $ENV{PGOPTIONS} = "-csearch_path=$schema"
+        . ' -cclient_min_messages=warning';
     open my $rows, '-|', "$bin/psql", '-X', '-q', '-A', '-t', '-F', "\x1f",
         '-R', "\x1e", '-v', 'ON_ERROR_STOP=1', '-h', $self->{dir},
         '-p', $self->{port}, '-U', 'postgres',
