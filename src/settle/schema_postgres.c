@@ -75,7 +75,7 @@ const char *const  cs_schema_postgres[CS_SCHEMA_VERSION] = {
     "  rejected_at            bigint NOT NULL"
     ");"
 
-    /* what the poller has to remember, see poll.h */
+    /* what the poller has to remember, see polling.h */
 
     "CREATE TABLE poll_marks ("
     "  name                   text COLLATE \"C\" PRIMARY KEY,"

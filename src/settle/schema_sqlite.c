@@ -73,7 +73,7 @@ const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION] = {
     "  rejected_at            INTEGER NOT NULL"
     ") STRICT;"
 
-    /* what the poller has to remember, see poll.h */
+    /* what the poller has to remember, see polling.h */
 
     "CREATE TABLE poll_marks ("
     "  name                   TEXT NOT NULL PRIMARY KEY,"
