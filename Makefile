@@ -197,7 +197,10 @@ bench-settle:
 bench-apple: $(OUT)/bench/apple_bench
 	@$<
 
-bench-http: module $(BENCH_MODULE) $(OUT)/bench/prepare $(OUT)/bench/load
+bench-http:
+	@t/bin/deps.sh build run
+	@$(MAKE) --no-print-directory module $(BENCH_MODULE) \
+	    $(OUT)/bench/prepare $(OUT)/bench/load
 	@t/bench/install.sh
 	@t/bench/http.sh
 
