@@ -5,7 +5,8 @@
 #
 # Each run has a fresh Redis and a fresh server with one worker, on 127.0.0.1, in
 # a temporary folder; the contenders take turns, so that whatever else this
-# machine does meets all of them.  Prints a table in Markdown (table.pl).
+# machine does meets all of them.  Prints a table in Markdown (table.pl), and
+# leaves what was measured, and a picture of it, in build/bench/http.*.
 #
 #   body    nginx reads the body and answers            } bench module: t/bench/
 #   hmac    … and computes OpenSSL's HMAC-SHA256        } module
@@ -254,4 +255,5 @@ prepare
 all_rounds "$@"
 mkdir -p "$out"
 cp "$dir/results" "$out/http.results"
+t/bench/picture.pl "$out/http.results" >"$out/http.svg"
 t/bench/table.pl "$out/http.results"
