@@ -90,6 +90,21 @@ sub ratios
 
     print "\n$coupons coupons: the module is ", join(', ', reverse @said), ".\n"
         if @said;
+
+    # on a machine that has other things to do, this is the sturdier number
+    @said = map { sprintf '%.2f of %s', cpu($size->{module}) / cpu($size->{$_}),
+                          $_ eq 'redis' ? 'the limit' : $_ }
+            grep { $size->{$_} } qw(node lua redis);
+    print "CPU time of the module and its Redis: ", join(', ', @said), ".\n"
+        if @said;
+}
+
+
+sub cpu
+{
+    my ($runs) = @_;
+
+    return median($runs, 'cpu1') + median($runs, 'cpu2');
 }
 
 
