@@ -110,6 +110,7 @@ sub answers
     return [map {
         local $/;
         my $text = readline($_) // '';
+        close $_;
         $text =~ m{^HTTP/1\.1 (\d+) .*"(?:error":"(\w+)|(success)":true)}s
             ? "$1 " . ($2 // $3) : 'none';
     } @_];
@@ -125,10 +126,11 @@ sub calls
 }
 
 
+# The client that is blocked in a WAITAOF.
 sub fence_id
 {
-    return $redis->cmd('CLIENT', 'LIST') =~ /^id=(\d+) .* cmd=waitaof /m
-           ? $1 : undef;
+    return $redis->cmd('CLIENT', 'LIST')
+           =~ /^id=(\d+) .* flags=b .* cmd=waitaof /m ? $1 : undef;
 }
 
 
@@ -279,6 +281,27 @@ ok +(wait_for { "@{ statuses(@requests) }" eq "@{[ (200) x 10 ]}" }),
 my %count;
 $count{ $_->{id} }++ for $redis->entries($inbox);
 is_deeply [grep { $_ != 1 } values %count], [], '... each is in the inbox once';
+
+
+# --- what is kept aside, and a worker that is to go
+
+hold();
+my ($bad) = begin(['/cb', callback('bad'), secret => $secret]);
+my ($good) = begin(request());
+ok +(wait_for { fence_id() }), 'a fence is out';
+ok +(wait_for { $redis->cmd('XLEN', '{coupons}:rejected') == 1 }),
+   '... what is malformed is in the quarantine';
+ok !answered($bad), '... and not answered';
+$nginx->reload;
+ok +(wait_for { grep { $_ != $worker } $nginx->children }),
+   '... nginx is reloaded meanwhile';
+ok +(wait_for { taken('/enqueued') }), '... and goes on';
+ok !answered($bad, $good), '... the old worker still waits';
+release();
+is_deeply answers($bad, $good), ['400 malformed', '200 success'],
+   'the disk goes on: both are answered';
+ok +(wait_for { !grep { $_ == $worker } $nginx->children } 4),
+   '... and the old worker goes';
 
 
 # --- a fence that takes too long
