@@ -73,6 +73,38 @@ ngx_http_coupon_fence_ready(ngx_http_coupon_redis_conn_t *conn)
 }
 
 
+/*
+ * Where a name has several addresses, the fence may have met another server
+ * than all the others: then it goes on to the next.
+ */
+void
+ngx_http_coupon_fence_follow(ngx_http_coupon_redis_t *pool)
+{
+    ngx_uint_t                     i;
+    ngx_http_coupon_redis_conn_t  *conn, *fence;
+
+    fence = pool->fence.conn;
+
+    if (pool->conns == NULL || fence->state != NGX_HTTP_COUPON_REDIS_UP
+        || fence->lost.posted || fence->run_id[0] == '\0')
+    {
+        return;
+    }
+
+    for (i = 0; i < pool->connections; i++) {
+        conn = &pool->conns[i];
+
+        if (conn->state == NGX_HTTP_COUPON_REDIS_UP && !conn->lost.posted
+            && conn->run_id[0] != '\0'
+            && ngx_strcmp(fence->run_id, conn->run_id) != 0)
+        {
+            ngx_http_coupon_redis_avoid(fence);
+            return;
+        }
+    }
+}
+
+
 void
 ngx_http_coupon_fence_join(ngx_http_coupon_redis_t *pool,
     ngx_http_coupon_fenced_t *fenced)
@@ -172,7 +204,7 @@ ngx_http_coupon_fence_written(redisAsyncContext *ac, void *data,
         /* the same as for any other write: this is not the master any more */
 
         if (ngx_strncmp(reply->str, "READONLY", 8) == 0) {
-            ngx_http_coupon_redis_drop(pool->fence.conn);
+            ngx_http_coupon_redis_avoid(pool->fence.conn);
         }
     }
 }

@@ -64,6 +64,9 @@ void ngx_http_coupon_fence_start(struct ngx_http_coupon_redis_s *pool);
 ngx_int_t ngx_http_coupon_fence_ready(
     struct ngx_http_coupon_redis_conn_s *conn);
 
+/* called when no connection is ready: is it the fence that is elsewhere? */
+void ngx_http_coupon_fence_follow(struct ngx_http_coupon_redis_s *pool);
+
 /* done() is called later, or at once if the fence was lost meanwhile */
 void ngx_http_coupon_fence_join(struct ngx_http_coupon_redis_s *pool,
     ngx_http_coupon_fenced_t *fenced);

@@ -163,6 +163,10 @@ ngx_http_coupon_redis_get(ngx_http_coupon_redis_t *pool,
         }
     }
 
+    if (best == NULL) {
+        ngx_http_coupon_fence_follow(pool);
+    }
+
     return best;
 }
 
