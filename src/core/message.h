@@ -45,7 +45,8 @@ typedef struct {
 
 /*
  * Reads an inbox entry from its fields and values in turn (n strings, so n is
- * even).  Unknown fields are passed over.  The strings stay the caller's.
+ * even).  Unknown fields are passed over; of a field that stands twice the last
+ * one counts.  The strings stay the caller's.
  * Returns NULL, or a constant sentence that names what is missing or wrong; all
  * that could be read is set all the same, so that it can be kept aside.
  */
