@@ -56,6 +56,7 @@ libhttp-message-perl    for Test::Nginx
 libipc-run-perl         for Test::Nginx
 libfilter-perl          for Test::Nginx
 strace              sees when Redis syncs
+valgrind            counts instructions, for t/005-cost.t
 faketime            the clock is wrong
 END
     ;;
