@@ -38,6 +38,15 @@ my $nginx = start_nginx(
         coupon_callback google;
         $google;
     }
+    location = /bare {
+        coupon_callback google;
+        $google mode=unwrapped subscription=@{[ SUBSCRIPTION ]}
+                package=@{[ PACKAGE ]};
+    }
+    location = /bare-open {
+        coupon_callback google;
+        $google mode=unwrapped;
+    }
     location = /metrics { coupon_callback_metrics; }
 END
 
@@ -52,7 +61,8 @@ sub delivered
                : 'Bearer ' . ($options{token} // $token);
     my @before = map { $redis->cmd('XLEN', $_) } $inbox, $rejected;
     my $answer = post($nginx, $options{path} // '/google', $body,
-                      headers => { Authorization => $line });
+                      headers => { Authorization => $line,
+                                   %{ $options{lines} // {} } });
     my @after = map { $redis->cmd('XLEN', $_) } $inbox, $rejected;
     my $said = decode_json($answer->{body});
 
@@ -170,6 +180,68 @@ is delivered(fresh(data => { %$voided, packageName => 'com.other' }),
 my ($kept) = reverse $redis->entries($rejected);
 is $kept->{source}, 'google', 'it is kept: its source';
 is $kept->{reason}, 'packageName is of another app', '... and why';
+
+# --- unwrapped: the head names the message, the body is the notification
+
+sub unwrapped
+{
+    my ($lines, %options) = @_;
+
+    $lines = { google_lines(%$lines) } unless $options{raw};
+    return delivered($options{body} // google_notification(data => $voided),
+                     path => '/bare', %options, lines => $lines);
+}
+
+
+my $notification = google_notification(data => $voided);
+is unwrapped({ id => 'u-1' }, body => $notification), $taken,
+   'an unwrapped push';
+
+my ($last) = reverse $redis->entries($inbox);
+is $last->{id}, SUBSCRIPTION . ':u-1', 'its id has the subscription in it';
+is $last->{body}, $notification, 'its body is the notification';
+ok $redis->cmd('PTTL', '{coupons}:seen:google:' . SUBSCRIPTION . ':u-1') > 0,
+   'it is remembered like a wrapped one';
+
+is unwrapped({ id => 'u-1' }), $again, 'the same message again';
+is delivered(google_body(id => 'u-1', data => $voided)), $again,
+   '... wrapped, after the subscription was changed';
+is unwrapped({ id => 'u-2' }), $taken, 'another message';
+is unwrapped({ id => 'u-1', subscription => $elsewhere },
+             path => '/bare-open'), $taken,
+   'another subscription, where any is taken: its ids are others';
+is unwrapped({ id => 'u-3' }, token => google_token($foreign)),
+   "401 unsigned $away", 'an unwrapped push from anybody';
+
+my $odd = '400 malformed inbox+0 rejected+1';
+is unwrapped({}), $odd, 'no message id: without metadata it cannot be known';
+is unwrapped({ subscription => undef, time => undef }), $odd,
+   '... nor without any of it';
+is unwrapped({ id => 'u-3', time => undef }), $odd, 'no publish time';
+is unwrapped({ id => "u-3\r\nX-Goog-Pubsub-Message-Id: u-4" }), $odd,
+   'two message ids';
+is unwrapped({ id => 'u-3', time => "then\r\nx-goog-pubsub-publish-time: x" }),
+   $odd, 'two publish times';
+is unwrapped({ id => 'x' x 257 }), $odd, 'an id that is too long';
+is unwrapped({ id => 'u:3' }), $odd, 'an id that could be another';
+is unwrapped({ id => 'u-3', subscription => $_ }), "403 foreign $away",
+   'a subscription: ' . ($_ // 'none')
+    for undef, $elsewhere, SUBSCRIPTION . '2', "@{[ SUBSCRIPTION ]}\r\n"
+        . "x-goog-pubsub-subscription-name: @{[ SUBSCRIPTION ]}";
+is unwrapped({ id => 'u-5' }, body => $_),
+   '200 processed=0 inbox+0 rejected+1', "unwrapped, and of no use: $_"
+    for 'hello', '{}', '[]', google_body(id => 'u-5'),
+        google_notification(data => { %$voided, packageName => 'com.other' });
+
+($last) = reverse $redis->entries($rejected);
+is $last->{id}, SUBSCRIPTION . ':u-5', 'it is kept with its id';
+
+is delivered($notification, lines => { google_lines(id => 'u-6') }), $odd,
+   'an unwrapped push where wrapped ones are taken';
+is delivered(google_body(id => 'u-7'), path => '/bare'), $odd,
+   'a wrapped one where unwrapped ones are';
+is delivered(google_body(id => 'u-1'), lines => { google_lines(id => 'u-8') }),
+   $again, 'the head of a wrapped push means nothing';
 
 # --- one token on many messages, and no more work for them than one
 

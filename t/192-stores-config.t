@@ -257,7 +257,29 @@ __DATA__
 
 
 
-=== TEST 32: said for the server, used by a location
+=== TEST 32: Google, unwrapped
+--- google: audience=a email=e keys=$TEST_NGINX_DIR/keys.json mode=unwrapped
+
+
+
+=== TEST 33: Google, wrapped and saying so
+--- google: audience=a email=e keys=$TEST_NGINX_DIR/keys.json mode=wrapped
+
+
+
+=== TEST 34: a mode that nobody knows
+--- google: audience=a email=e keys=$TEST_NGINX_DIR/keys.json mode=unwrap
+--- says: invalid parameter "mode=unwrap" in "coupon_callback_google"
+
+
+
+=== TEST 35: an empty mode
+--- google: audience=a email=e keys=$TEST_NGINX_DIR/keys.json mode=
+--- says: invalid parameter "mode=" in "coupon_callback_google"
+
+
+
+=== TEST 36: said for the server, used by a location
 --- config
     coupon_callback_redis 127.0.0.1:6379;
     coupon_callback_apple bundle_id=a.b app_apple_id=7

@@ -36,6 +36,12 @@ my $nginx = start_nginx(workers => 2, server => <<"END");
         coupon_callback_google audience=@{[ AUDIENCE ]} email=@{[ EMAIL ]}
                                subscription=@{[ SUBSCRIPTION ]} keys=$keys;
     }
+    location = /unwrapped {
+        coupon_callback google;
+        coupon_callback_google audience=@{[ AUDIENCE ]} email=@{[ EMAIL ]}
+                               subscription=@{[ SUBSCRIPTION ]} keys=$keys
+                               mode=unwrapped;
+    }
 END
 
 
@@ -62,6 +68,20 @@ sub google
                 purchaseToken => "token-$order", orderId => $order,
                 productType => 2, refundType => 1 } }),
         headers => { Authorization => 'Bearer ' . google_token($key) }];
+}
+
+
+# The same in an unwrapped push.
+sub unwrapped
+{
+    my ($id, $order) = @_;
+
+    return ['/unwrapped', google_notification(data => {
+            eventTimeMillis => "$now", voidedPurchaseNotification => {
+                purchaseToken => "token-$order", orderId => $order,
+                productType => 2, refundType => 1 } }),
+        headers => { google_lines(id => $id),
+                     Authorization => 'Bearer ' . google_token($key) }];
 }
 
 
@@ -92,6 +112,8 @@ my @requests = map { my $n = $_; (
     apple('reversed', 'REFUND_REVERSED', 'T2', $now + 9000),
     google('1001', 'GPA.1', $n),
     google('1002', 'GPA.1', $n),
+    unwrapped('1003', 'GPA.1'),
+    unwrapped('1004', 'GPA.2'),
 ) } 1 .. 6;
 
 my @answers = post_all($nginx, shuffle @requests);
@@ -101,8 +123,8 @@ is $redis->cmd('XLEN', '{coupons}:rejected'), 0, 'none is kept aside';
 
 ok +(wait_for { $redis->cmd('XLEN', '{coupons}:inbox') == 0
                 && ledger($settle->{config},
-                          'SELECT * FROM store_notifications') == 6 }),
-   'six notifications are settled';
+                          'SELECT * FROM store_notifications') == 8 }),
+   'eight notifications are settled';
 
 is_deeply effects('T1'), ['debit_balance 100000', 'reverse_payout 100000'],
           'the refund, once';
@@ -111,7 +133,13 @@ is_deeply [ grep { !/ 0$/ } @{ effects('T2') } ], [],
           'of the one that was reversed nothing is left';
 is access('T2'), 'granted', '... and access is there';
 is_deeply effects('GPA.1'), ['debit_balance 100000', 'reverse_payout 100000'],
-          'the voided purchase, once, in two messages';
+          'the voided purchase, once, in three messages';
+is_deeply effects('GPA.2'), ['debit_balance 100000', 'reverse_payout 100000'],
+          'the one that came unwrapped only';
+is_deeply [ map { @$_ } ledger($settle->{config},
+    "SELECT notification_id FROM store_notifications WHERE source = 'google'
+     ORDER BY 1") ], [ map { SUBSCRIPTION . ":$_" } 1001 .. 1004 ],
+          'a message has one name, wrapped or not';
 
 @answers = post_all($nginx, shuffle @requests);
 is scalar(grep { $_->{status} == 200 } @answers), scalar @requests,

@@ -126,6 +126,18 @@ command_is('an entry of another id', 0,
            qr/a-4 .* id of the inbox entry is not that of the body/,
            qr/^\z/, 'rejected', 'list');
 
+# an unwrapped push is known by the id it came with, out of the table as well
+inbox_add($redis, google_notification(), source => 'google', count => undef,
+          id => SUBSCRIPTION . ':u-1');
+wait_for { $redis->cmd('XLEN', '{coupons}:inbox') == 0 };
+my ($number) = map { @$_ } ledger($config, "SELECT id FROM rejected
+    WHERE batch_id = '@{[ SUBSCRIPTION ]}:u-1'");
+command_is('an unwrapped push without a count', 0, qr/^$number is settled/,
+           qr/msg="notification settled"/, 'rejected', 'retry', $number);
+is_deeply [ map { @$_ } ledger($config, "SELECT notification_id
+    FROM store_notifications WHERE notification_id LIKE '%u-1'") ],
+    [ SUBSCRIPTION . ':u-1' ], '... is known by its id';
+
 # --- Google's keys
 
 my $port = free_port();

@@ -39,4 +39,13 @@ cc_str_is(cc_str_t s, const char *text)
 }
 
 
+/* 1 if both are the same bytes, else 0 */
+static inline int
+cc_str_equal(cc_str_t a, cc_str_t b)
+{
+    return a.len == b.len
+           && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+
 #endif /* CC_CORE_H */

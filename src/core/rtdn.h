@@ -39,9 +39,9 @@ typedef struct {
 
 
 /*
- * Reads the decoded data of a message.  NULL, or a constant that says why it
- * cannot be used; cc_json_no_memory says nothing about it.  To be freed in
- * either case.
+ * Reads the data of a message, decoded where it was wrapped.  NULL, or a
+ * constant that says why it cannot be used; cc_json_no_memory says nothing
+ * about it.  To be freed in either case.
  */
 CC_MUST_USE const char *cc_rtdn_read(cc_rtdn_t *rtdn, cc_json_t *json,
     cc_str_t text);

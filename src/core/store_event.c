@@ -35,8 +35,12 @@ static const char *cc_apple_refund(cc_refund_event_t *event,
     const cJSON *transaction);
 static const char *cc_apple_payload(cc_json_t *json, cc_str_t text,
     cJSON **payload);
+static const char *cc_google_wrapped(cc_store_event_t *out, cc_json_t *json,
+    cc_str_t body);
 static const char *cc_google_read(cc_store_event_t *out, cc_json_t *json,
     const cJSON *message);
+static const char *cc_google_notification(cc_store_event_t *out,
+    cc_json_t *json, cc_str_t text);
 static void cc_google_apply(cc_store_event_t *out, const cc_rtdn_t *rtdn);
 static void cc_google_voided(cc_store_event_t *out, const cc_rtdn_t *rtdn);
 static void cc_store_copy(char *to, size_t size, cc_str_t text);
@@ -273,14 +277,52 @@ cc_apple_payload(cc_json_t *json, cc_str_t text, cJSON **payload)
 
 
 const char *
-cc_google_event(cc_store_event_t *out, cc_json_t *json, cc_str_t body)
+cc_google_event(cc_store_event_t *out, cc_json_t *json, cc_str_t id,
+    cc_str_t body)
+{
+    cc_str_t  scope, message;
+
+    memset(out, 0, sizeof(cc_store_event_t));
+
+    scope.data = id.data;
+    scope.len = cc_google_unwrapped_scope(id);
+
+    if (scope.len == 0) {
+        return cc_google_wrapped(out, json, body);
+    }
+
+    message.data = id.data + scope.len + 1;
+    message.len = id.len - scope.len - 1;
+
+    cc_store_copy(out->scope, sizeof(out->scope), scope);
+    cc_store_copy(out->id, sizeof(out->id), message);
+
+    return cc_google_notification(out, json, body);
+}
+
+
+size_t
+cc_google_unwrapped_scope(cc_str_t id)
+{
+    size_t  len;
+
+    for (len = id.len; len > 0; len--) {
+        if (id.data[len - 1] == ':') {
+            return len - 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static const char *
+cc_google_wrapped(cc_store_event_t *out, cc_json_t *json, cc_str_t body)
 {
     cJSON        *tree;
     cc_str_t      text;
     const char   *error;
     const cJSON  *message;
-
-    memset(out, 0, sizeof(cc_store_event_t));
 
     tree = cc_claims_parse(json, body, &error);
 
@@ -303,7 +345,6 @@ static const char *
 cc_google_read(cc_store_event_t *out, cc_json_t *json, const cJSON *message)
 {
     cc_str_t        text, data;
-    cc_rtdn_t       rtdn;
     const char     *error;
     unsigned char  *buf;
 
@@ -321,21 +362,30 @@ cc_google_read(cc_store_event_t *out, cc_json_t *json, const cJSON *message)
         return cc_json_no_memory;
     }
 
-    if (cc_base64_decode(CC_BASE64_STANDARD, text, buf,
-                         cc_base64_size(text.len), &data) != 0)
-    {
-        free(buf);
-        return "the message's data is not base64";
-    }
+    error = cc_base64_decode(CC_BASE64_STANDARD, text, buf,
+                             cc_base64_size(text.len), &data)
+            ? "the message's data is not base64"
+            : cc_google_notification(out, json, data);
 
-    error = cc_rtdn_read(&rtdn, json, data);
+    free(buf);
+
+    return error;
+}
+
+
+static const char *
+cc_google_notification(cc_store_event_t *out, cc_json_t *json, cc_str_t text)
+{
+    cc_rtdn_t    rtdn;
+    const char  *error;
+
+    error = cc_rtdn_read(&rtdn, json, text);
 
     if (error == NULL) {
         cc_google_apply(out, &rtdn);
     }
 
     cc_rtdn_free(&rtdn);
-    free(buf);
 
     return error;
 }

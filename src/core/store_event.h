@@ -40,8 +40,19 @@ typedef struct {
  */
 CC_MUST_USE const char *cc_apple_event(cc_store_event_t *out, cc_json_t *json,
     cc_str_t body);
+
+/*
+ * Of Google also the id under which the body was accepted, or an empty one: of
+ * an unwrapped push it alone says which message it was.
+ */
 CC_MUST_USE const char *cc_google_event(cc_store_event_t *out,
-    cc_json_t *json, cc_str_t body);
+    cc_json_t *json, cc_str_t id, cc_str_t body);
+
+/*
+ * The length of the subscription in the id of an unwrapped push, which is
+ * SUBSCRIPTION:MESSAGEID; 0 for every other id, as none of them has a colon.
+ */
+size_t cc_google_unwrapped_scope(cc_str_t id);
 
 /*
  * What somebody who knows states about a transaction, at the time (Unix

@@ -74,6 +74,7 @@ typedef struct {
     void                        *verifier;   /* the provider's configuration */
     ngx_http_complex_value_t    *proof;      /* what is verified; NULL: body */
     ngx_http_coupon_file_t      *file;       /* of the verifier; NULL: none */
+    ngx_uint_t                   unwrapped;  /* the head names the message */
 
     ngx_http_coupon_redis_t     *redis;
     ngx_str_t                    prefix;
@@ -226,6 +227,10 @@ ngx_int_t ngx_http_coupon_complete_google(ngx_conf_t *cf,
 /* looks after the file of a receiving location, and counts what came of it */
 void ngx_http_coupon_file_look(ngx_http_coupon_loc_conf_t *conf,
     ngx_log_t *log);
+
+/* what the head of an unwrapped push says of its message, read in place */
+void ngx_http_coupon_push_head(ngx_http_request_t *r,
+    cc_callback_t *callback);
 
 /* complete.c: the reader of JSON that all share, or NULL */
 cc_json_t *ngx_http_coupon_json(ngx_conf_t *cf);

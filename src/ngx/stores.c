@@ -250,6 +250,19 @@ ngx_http_coupon_google_option(ngx_http_coupon_google_t *google,
         return NGX_OK;
     }
 
+    if (ngx_http_coupon_option(option, "mode=", &text)) {
+        verifier->unwrapped = text.len == sizeof("unwrapped") - 1
+                              && ngx_strncmp(text.data, "unwrapped", text.len)
+                                 == 0;
+
+        if (verifier->unwrapped
+            || (text.len == sizeof("wrapped") - 1
+                && ngx_strncmp(text.data, "wrapped", text.len) == 0))
+        {
+            return NGX_OK;
+        }
+    }
+
     return NGX_ERROR;
 }
 
@@ -329,6 +342,7 @@ ngx_http_coupon_complete_google(ngx_conf_t *cf,
 
     conf->verifier = &conf->google->verifier;
     conf->file = &conf->google->keys;
+    conf->unwrapped = conf->google->verifier.unwrapped;
     conf->proof = ngx_http_coupon_value(cf, &authorization);
 
     return conf->proof ? NGX_OK : NGX_ERROR;
@@ -357,4 +371,47 @@ ngx_http_coupon_file_look(ngx_http_coupon_loc_conf_t *conf, ngx_log_t *log)
     }
 
     conf->counters->keys_expire = (ngx_atomic_uint_t) expires;
+}
+
+
+/*
+ * Every attribute of a message is a line of the head, too: of two lines of one
+ * name the publisher may have written either, so that neither counts.
+ */
+void
+ngx_http_coupon_push_head(ngx_http_request_t *r, cc_callback_t *callback)
+{
+    ngx_uint_t        i, k, n[3];
+    cc_str_t         *values[3];
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    static const ngx_str_t  names[] = {
+        ngx_string("x-goog-pubsub-message-id"),
+        ngx_string("x-goog-pubsub-subscription-name"),
+        ngx_string("x-goog-pubsub-publish-time")
+    };
+
+    values[0] = &callback->message_id;
+    values[1] = &callback->subscription;
+    values[2] = &callback->publish_time;
+
+    ngx_memzero(n, sizeof(n));
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            for (k = 0; k < 3; k++) {
+
+                if (h[i].key.len == names[k].len
+                    && ngx_strncasecmp(h[i].key.data, names[k].data,
+                                       names[k].len) == 0)
+                {
+                    values[k]->data = h[i].value.data;
+                    values[k]->len = n[k]++ ? 0 : h[i].value.len;
+                }
+            }
+        }
+    }
 }

@@ -57,11 +57,17 @@ ngx_http_coupon_verify_body(ngx_http_coupon_ctx_t *ctx)
     conf = ctx->conf;
     tp = ngx_timeofday();
 
+    ngx_memzero(&callback, sizeof(cc_callback_t));
+
     callback.body = ctx->body;
     callback.now_ms = (int64_t) tp->sec * 1000 + tp->msec;
 
     if (conf->file != NULL) {
         ngx_http_coupon_file_look(conf, r->connection->log);
+    }
+
+    if (conf->unwrapped) {
+        ngx_http_coupon_push_head(r, &callback);
     }
 
     if (ngx_http_coupon_verify_value(r, conf->proof, &callback.signature)

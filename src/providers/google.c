@@ -18,7 +18,7 @@
 #include "rtdn.h"
 
 
-#define CC_GOOGLE_MESSAGE_ID_MAX  256
+#define CC_GOOGLE_MESSAGE_ID  "._~+-"       /* beside letters and digits */
 
 
 static cc_verdict_e cc_google_verify(void *conf,
@@ -32,9 +32,15 @@ static const char *cc_google_claims(const cc_google_t *conf,
     const cJSON *claims, int64_t now);
 static cc_verdict_e cc_google_envelope(const cc_google_t *conf,
     const cJSON *body, cc_delivery_t *delivery);
+static int cc_google_subscription(const cc_google_t *conf,
+    cc_str_t subscription, cc_delivery_t *delivery);
 static int cc_google_message_id(const cJSON *message, cc_delivery_t *delivery);
 static cc_verdict_e cc_google_data(const cc_google_t *conf,
     const cJSON *message, cc_delivery_t *delivery);
+static cc_verdict_e cc_google_unwrapped(const cc_google_t *conf,
+    const cc_callback_t *callback, cc_delivery_t *delivery);
+static cc_verdict_e cc_google_notification(const cc_google_t *conf,
+    cc_str_t text, cc_delivery_t *delivery);
 
 
 static const char  cc_google_no_key[] = "the key of the token is not known";
@@ -62,6 +68,10 @@ cc_google_verify(void *conf, const cc_callback_t *callback,
 
     if (verdict != CC_VERDICT_ACCEPTED) {
         return verdict;
+    }
+
+    if (google->unwrapped) {
+        return cc_google_unwrapped(google, callback, delivery);
     }
 
     body = cc_claims_parse(google->json, callback->body, &delivery->reason);
@@ -237,12 +247,9 @@ cc_google_envelope(const cc_google_t *conf, const cJSON *body,
         return CC_VERDICT_MALFORMED;
     }
 
-    if (!cc_claim_string(body, "subscription", &subscription)
-        || !cc_claim_shaped(subscription, "-_.~+%/", CC_DELIVERY_ID_MAX)
-        || (conf->subscription.len != 0
-            && !cc_claim_is(body, "subscription", conf->subscription)))
-    {
-        delivery->reason = "it is pushed for another subscription";
+    (void) cc_claim_string(body, "subscription", &subscription);
+
+    if (!cc_google_subscription(conf, subscription, delivery)) {
         return CC_VERDICT_FOREIGN;
     }
 
@@ -257,6 +264,22 @@ cc_google_envelope(const cc_google_t *conf, const cJSON *body,
     delivery->count = 1;
 
     return cc_google_data(conf, message, delivery);
+}
+
+
+static int
+cc_google_subscription(const cc_google_t *conf, cc_str_t subscription,
+    cc_delivery_t *delivery)
+{
+    if (cc_claim_shaped(subscription, "-_.~+%/", CC_DELIVERY_ID_MAX)
+        && (conf->subscription.len == 0
+            || cc_str_equal(subscription, conf->subscription)))
+    {
+        return 1;
+    }
+
+    delivery->reason = "it is pushed for another subscription";
+    return 0;
 }
 
 
@@ -276,7 +299,7 @@ cc_google_message_id(const cJSON *message, cc_delivery_t *delivery)
         }
 
         if (!cc_claim_string(message, names[i], &id)
-            || !cc_claim_shaped(id, "._~+-", CC_GOOGLE_MESSAGE_ID_MAX)
+            || !cc_claim_shaped(id, CC_GOOGLE_MESSAGE_ID, CC_DELIVERY_ID_MAX)
             || (n != 0 && (id.len != delivery->id_len
                            || memcmp(id.data, delivery->id, id.len) != 0)))
         {
@@ -297,9 +320,8 @@ static cc_verdict_e
 cc_google_data(const cc_google_t *conf, const cJSON *message,
     cc_delivery_t *delivery)
 {
-    int             rc;
     cc_str_t        text, data;
-    cc_rtdn_t       rtdn;
+    cc_verdict_e    verdict;
     unsigned char  *buf;
 
     if (!cc_claim_string(message, "data", &text) || text.len == 0) {
@@ -314,23 +336,70 @@ cc_google_data(const cc_google_t *conf, const cJSON *message,
         return CC_VERDICT_FAILED;
     }
 
-    delivery->reason = "the message's data is not base64";
+    if (cc_base64_decode(CC_BASE64_STANDARD, text, buf,
+                         cc_base64_size(text.len), &data) == 0)
+    {
+        verdict = cc_google_notification(conf, data, delivery);
 
-    rc = cc_base64_decode(CC_BASE64_STANDARD, text, buf,
-                          cc_base64_size(text.len), &data);
-    if (rc == 0) {
-        delivery->reason = cc_rtdn_read(&rtdn, conf->json, data);
-
-        if (delivery->reason == NULL && conf->package.len != 0
-            && !cc_claim_is(rtdn.tree, "packageName", conf->package))
-        {
-            delivery->reason = "packageName is of another app";
-        }
-
-        cc_rtdn_free(&rtdn);
+    } else {
+        delivery->reason = "the message's data is not base64";
+        verdict = CC_VERDICT_UNUSABLE;
     }
 
     free(buf);
+
+    return verdict;
+}
+
+
+/* the head says what else the envelope does */
+static cc_verdict_e
+cc_google_unwrapped(const cc_google_t *conf, const cc_callback_t *callback,
+    cc_delivery_t *delivery)
+{
+    unsigned char  *p;
+    const cc_str_t  id = callback->message_id;
+    const cc_str_t  subscription = callback->subscription;
+
+    if (!cc_claim_shaped(id, CC_GOOGLE_MESSAGE_ID, CC_DELIVERY_ID_MAX)
+        || callback->publish_time.len == 0)
+    {
+        delivery->reason = "the head does not say which message it is";
+        return CC_VERDICT_MALFORMED;
+    }
+
+    if (!cc_google_subscription(conf, subscription, delivery)) {
+        return CC_VERDICT_FOREIGN;
+    }
+
+    p = delivery->id;
+    memcpy(p, subscription.data, subscription.len);
+    p += subscription.len;
+    *p++ = ':';
+    memcpy(p, id.data, id.len);
+
+    delivery->id_len = subscription.len + 1 + id.len;
+    delivery->count = 1;
+
+    return cc_google_notification(conf, callback->body, delivery);
+}
+
+
+static cc_verdict_e
+cc_google_notification(const cc_google_t *conf, cc_str_t text,
+    cc_delivery_t *delivery)
+{
+    cc_rtdn_t  rtdn;
+
+    delivery->reason = cc_rtdn_read(&rtdn, conf->json, text);
+
+    if (delivery->reason == NULL && conf->package.len != 0
+        && !cc_str_equal(rtdn.package, conf->package))
+    {
+        delivery->reason = "packageName is of another app";
+    }
+
+    cc_rtdn_free(&rtdn);
 
     if (delivery->reason == NULL) {
         return CC_VERDICT_ACCEPTED;

@@ -28,10 +28,15 @@ typedef struct {
     cc_str_t     email;
     cc_str_t     subscription;              /* empty: any */
     cc_str_t     package;                   /* empty: any */
+    unsigned     unwrapped;                 /* the body is the notification */
 } cc_google_t;
 
 
-/* id: the messageId; scope: the subscription */
+/*
+ * id: the messageId; scope: the subscription.  Unwrapped the id is
+ * SUBSCRIPTION:MESSAGEID and there is no scope: the body does not name the
+ * subscription, and whoever settles the delivery gets only body and id.
+ */
 extern const cc_provider_t  cc_google;
 
 

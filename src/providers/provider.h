@@ -12,7 +12,7 @@
 #include "core.h"
 
 
-#define CC_DELIVERY_ID_MAX  256
+#define CC_DELIVERY_ID_MAX  256     /* of one name; an id may hold two */
 
 
 typedef enum {
@@ -32,11 +32,14 @@ typedef struct {
     cc_str_t        signature;      /* or the Authorization line */
     cc_str_t        signed_prefix;
     cc_str_t        timestamp;
+    cc_str_t        message_id;     /* lines of the head, where they stand in */
+    cc_str_t        subscription;   /* it exactly once */
+    cc_str_t        publish_time;
     int64_t         now_ms;
 } cc_callback_t;
 
 typedef struct {
-    unsigned char   id[CC_DELIVERY_ID_MAX];
+    unsigned char   id[2 * CC_DELIVERY_ID_MAX + 1];
     size_t          id_len;         /* 0: not known */
     unsigned char   scope[CC_DELIVERY_ID_MAX];
     size_t          scope_len;      /* ids are unique in it; 0: everywhere */

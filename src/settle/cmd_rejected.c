@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
     cc_message_t    message;
     cs_buffer_t     source;
+    cs_buffer_t     id;
     cs_buffer_t     body;
     unsigned char   digest[CC_DIGEST_LEN];
 } cs_retry_delivery_t;
@@ -235,14 +236,17 @@ cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
     }
 
     cs_buffer_free(&d.source);
+    cs_buffer_free(&d.id);
     cs_buffer_free(&d.body);
 
     return status;
 }
 
 
-/* id and count are the body's own; a rejected entry may have had none */
-
+/*
+ * Id and count are the body's own; a rejected entry may have had none.  Only of
+ * an unwrapped push of Google's the body does not say which message it is.
+ */
 static void
 cs_rejected_copy(void *ctx, const cs_quarantined_t *item)
 {
@@ -256,6 +260,14 @@ cs_rejected_copy(void *ctx, const cs_quarantined_t *item)
     d->message.body.data = d->body.data;
     d->message.body.len = d->body.len;
     d->message.received = item->kept.received_at;
+
+    if (cs_refunds_source(d->message.source)
+        && cc_google_unwrapped_scope(item->kept.batch_id))
+    {
+        cs_buffer_add(&d->id, item->kept.batch_id);
+        d->message.id.data = d->id.data;
+        d->message.id.len = d->id.len;
+    }
 
     cc_message_digest(d->digest, d->message.body);
 

@@ -68,16 +68,25 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
 
     google = cc_str_is(message->source, cs_refunds_sources[1]);
 
-    *reason = google ? cc_google_event(&event, json, message->body)
+    *reason = google ? cc_google_event(&event, json, message->id,
+                                       message->body)
                      : cc_apple_event(&event, json, message->body);
 
     if (*reason == cc_json_no_memory) {
         cs_no_memory();
     }
 
+    /* Google's are unique for a subscription, Apple's everywhere */
+
+    (void) snprintf(id, sizeof(id), "%s%s%s", event.scope,
+                    event.scope[0] ? ":" : "", event.id);
+
+    /* an unwrapped push stands in the inbox under the whole of it */
+
     if (*reason == NULL
         && (event.id[0] == '\0'
-            || (message->id.len && !cc_str_is(message->id, event.id))))
+            || (message->id.len && !cc_str_is(message->id, event.id)
+                && !cc_str_is(message->id, id))))
     {
         *reason = "the id of the inbox entry is not that of the body";
     }
@@ -92,11 +101,6 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
     r.conf = conf;
     r.source = cs_refunds_sources[google];
     r.event = &event;
-
-    /* Google's are unique for a subscription, Apple's everywhere */
-
-    (void) snprintf(id, sizeof(id), "%s%s%s", event.scope,
-                    event.scope[0] ? ":" : "", event.id);
 
     status = cs_refunds_register(&r, id, message);
 

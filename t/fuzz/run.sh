@@ -90,6 +90,7 @@ store_seeds() {
         | seed stores transaction
     printf '\3{"subscription":"s","message":{"messageId":"1","data":"%s"}}' \
         "$(printf '%s' "$data" | base64 -w0)" | seed stores push
+    printf '\7%s\n%s\n%s' 1 s "$data" | seed stores unwrapped
 }
 
 build() {

@@ -1,7 +1,8 @@
 /*
  * Fuzzing what the stores send.  The first byte chooses: the input is the whole
  * body for Apple, a payload that is then signed, as payload or as transaction,
- * by an App Store made here, or a body for Google under a good token.
+ * by an App Store made here, or a body for Google under a good token, wrapped
+ * or not.  Of an unwrapped push the first two lines name it.
  *
  * Nothing unsigned is ever accepted; what is accepted has an id that may stand
  * in a key, and is read by the daemon, which never takes more than all.
@@ -102,14 +103,14 @@ prepare_google(void)
 
 /* Apple's may say too little to act on; Google's was looked through */
 static void
-settle(const cc_provider_t *provider, cc_str_t body)
+settle(const cc_provider_t *provider, cc_str_t id, cc_str_t body)
 {
     const char        *error;
     cc_store_event_t   event;
 
     error = provider == &cc_apple
             ? cc_apple_event(&event, apple.json, body)
-            : cc_google_event(&event, google.json, body);
+            : cc_google_event(&event, google.json, id, body);
 
     must(error == NULL || provider == &cc_apple);
     must(error != cc_json_no_memory);
@@ -124,35 +125,64 @@ settle(const cc_provider_t *provider, cc_str_t body)
 }
 
 
+/* what stands before the next line feed, taken off the text */
+static cc_str_t
+cut_line(cc_str_t *text)
+{
+    size_t     n;
+    cc_str_t   line;
+
+    for (n = 0; n < text->len && text->data[n] != '\n'; n++) { /* void */ }
+
+    line = unit_str(text->data, n);
+    n += n < text->len;
+    text->data += n;
+    text->len -= n;
+
+    return line;
+}
+
+
 static cc_verdict_e
 deliver(const cc_provider_t *provider, void *conf, cc_str_t body,
     cc_delivery_t *delivery)
 {
-    cc_str_t       exact = unit_exact(body);
+    cc_str_t       copy = unit_exact(body), exact = copy, id;
     cc_verdict_e   verdict;
     cc_callback_t  callback;
 
     memset(&callback, 0, sizeof(callback));
+
+    if (google.unwrapped) {
+        callback.message_id = cut_line(&exact);
+        callback.subscription = cut_line(&exact);
+        callback.publish_time = unit_text("then");
+    }
+
     callback.body = exact;
     callback.signature = unit_cstr(bearer);
     callback.now_ms = NOW * 1000LL;
 
     verdict = provider->verify(conf, &callback, delivery);
+    id = unit_str(delivery->id, delivery->id_len);
 
     if (verdict == CC_VERDICT_ACCEPTED) {
-        settle(provider, exact);
+        settle(provider, id, exact);
     }
 
-    unit_free(exact);
+    unit_free(copy);
 
     must((delivery->reason == NULL) == (verdict == CC_VERDICT_ACCEPTED));
     must(verdict != CC_VERDICT_FAILED);
 
     if (verdict == CC_VERDICT_ACCEPTED) {
         must(delivery->count == 1);
-        must(cc_claim_shaped(unit_str(delivery->id, delivery->id_len),
-                             "._~+-", CC_DELIVERY_ID_MAX));
-        must(delivery->scope_len > 0);
+        must(google.unwrapped
+             ? cc_google_unwrapped_scope(id) > 0
+               && cc_claim_shaped(id, "-_.~+%/:", 2 * CC_DELIVERY_ID_MAX + 1)
+             : cc_google_unwrapped_scope(id) == 0
+               && cc_claim_shaped(id, "._~+-", CC_DELIVERY_ID_MAX));
+        must((delivery->scope_len == 0) == google.unwrapped);
     }
 
     return verdict;
@@ -197,6 +227,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
+
+    google.unwrapped = data[0] % 8 == 7;
 
     switch (data[0] % 4) {
 

@@ -9,7 +9,9 @@ package CouponStores;
 #   my $key = google_key('kid-1');
 #   jwks($key, ...)                               the text of a key file
 #   google_token($key, email => '...')            for "Authorization: Bearer"
-#   google_body(id => '1', data => {...})
+#   google_body(id => '1', data => {...})         a wrapped push
+#   google_notification(data => {...})            the body of an unwrapped one
+#   google_lines(id => '1')                       ... and its lines of the head
 #
 # An option with the value undef leaves that member out.
 
@@ -25,7 +27,7 @@ use CouponTest;
 
 our @EXPORT = qw(
     apple_pki apple_jws apple_transaction apple_payload apple_body
-    google_key jwks google_token google_body
+    google_key jwks google_token google_body google_notification google_lines
     BUNDLE APP_ID AUDIENCE EMAIL SUBSCRIPTION PACKAGE
 );
 
@@ -215,11 +217,9 @@ sub google_token
 sub google_body
 {
     my (%options) = @_;
-    my $data = $options{data} // { testNotification => { version => '1.0' } };
+    my $data = $options{data} // {};
 
-    $data = encode_base64($json->encode(members(
-        version => '1.0', packageName => PACKAGE,
-        eventTimeMillis => now_ms() . '', %$data)), '') if ref $data;
+    $data = encode_base64(google_notification(%options), '') if ref $data;
 
     return $json->encode(members(
         message => members(data => $data, messageId => $options{id},
@@ -227,6 +227,31 @@ sub google_body
         subscription => exists $options{subscription} ? $options{subscription}
                                                       : SUBSCRIPTION,
         %{ $options{more} // {} }));
+}
+
+
+sub google_notification
+{
+    my (%options) = @_;
+    my $data = $options{data} // { testNotification => { version => '1.0' } };
+
+    return $json->encode(members(
+        version => '1.0', packageName => PACKAGE,
+        eventTimeMillis => now_ms() . '', %$data));
+}
+
+
+# The lines of an unwrapped push with metadata: a hash for post().  Options: id,
+# subscription, time.
+sub google_lines
+{
+    my (%options) = (subscription => SUBSCRIPTION,
+                     time => '2026-11-30T19:59:37.118Z', @_);
+
+    return %{ members(
+        'X-Goog-Pubsub-Message-Id' => $options{id},
+        'x-goog-pubsub-subscription-name' => $options{subscription},
+        'x-goog-pubsub-publish-time' => $options{time}) };
 }
 
 

@@ -441,7 +441,9 @@ prepare(told_t *told, const cJSON *delivery, int64_t now)
         told->verdict = cc_google.verify(&google, &callback, &told->delivery);
 
         if (told->verdict == CC_VERDICT_ACCEPTED) {
-            error = cc_google_event(&told->event, json, body);
+            error = cc_google_event(&told->event, json,
+                                    unit_str(told->delivery.id,
+                                             told->delivery.id_len), body);
         }
     }
 
