@@ -33,10 +33,15 @@ sub contract
 }
 
 
-for my $url ('sqlite:' . workdir() . '/contract.db', $postgres->url) {
-    subtest $url =~ s/:.*//r => sub {
-        contract('store_test', 80, $url);
-        contract('store_writers_test', 6, $url);
+for my $store (qw(sqlite postgresql)) {
+    my $url = $store eq 'sqlite'
+              ? sub { 'sqlite:' . workdir() . "/$_[0].db" }
+              : sub { $postgres->url($_[0]) };
+
+    subtest $store => sub {
+        contract('store_test', 80, $url->('contract'));
+        contract('store_writers_test', 6, $url->('contract'));
+        contract('store_outbox_test', 20, $url->('outbox'));
     };
 }
 

@@ -8,7 +8,7 @@
 #define CS_SCHEMA_H
 
 
-#define CS_SCHEMA_VERSION  2
+#define CS_SCHEMA_VERSION  3
 
 extern const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION];
 extern const char *const  cs_schema_postgres[CS_SCHEMA_VERSION];

@@ -151,5 +151,17 @@ const char *const  cs_schema_postgres[CS_SCHEMA_VERSION] = {
     ");"
 
     "CREATE INDEX store_requests_open ON store_requests (deadline)"
-    "  WHERE closed_at IS NULL;"
+    "  WHERE closed_at IS NULL;",
+
+    /* 2 to 3: operations on their way to another system; queued is the order
+       in which they came, number the id of their entry in the stream */
+
+    "CREATE TABLE coupon_outbox ("
+    "  operation_key          text COLLATE \"C\" PRIMARY KEY,"
+    "  queued                 bigint GENERATED ALWAYS AS IDENTITY,"
+    "  number                 bigint UNIQUE"
+    ");"
+
+    "CREATE INDEX coupon_outbox_waiting ON coupon_outbox (queued)"
+    "  WHERE number IS NULL;"
 };

@@ -149,5 +149,17 @@ const char *const  cs_schema_sqlite[CS_SCHEMA_VERSION] = {
     ") STRICT, WITHOUT ROWID;"
 
     "CREATE INDEX store_requests_open ON store_requests (deadline)"
-    "  WHERE closed_at IS NULL;"
+    "  WHERE closed_at IS NULL;",
+
+    /* 2 to 3: operations on their way to another system; queued is the order
+       in which they came, number the id of their entry in the stream */
+
+    "CREATE TABLE coupon_outbox ("
+    "  queued                 INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  operation_key          TEXT NOT NULL UNIQUE,"
+    "  number                 INTEGER UNIQUE"
+    ") STRICT;"
+
+    "CREATE INDEX coupon_outbox_waiting ON coupon_outbox (queued)"
+    "  WHERE number IS NULL;"
 };

@@ -342,3 +342,33 @@ cs_store_paid(cs_store_t *store, cc_str_t after, int64_t since, unsigned limit,
 {
     return store->ops->paid(store, after, since, limit, call, ctx);
 }
+
+
+cs_status_e
+cs_store_outbox_number(cs_store_t *store, unsigned limit, unsigned *n)
+{
+    return store->ops->outbox_number(store, limit, n);
+}
+
+
+cs_status_e
+cs_store_outbox(cs_store_t *store, int64_t from, unsigned limit,
+    cs_outbox_pt call, void *ctx)
+{
+    return store->ops->outbox(store, from, limit, call, ctx);
+}
+
+
+cs_status_e
+cs_store_outbox_waiting(cs_store_t *store, unsigned limit, int64_t *n)
+{
+    return store->ops->outbox_waiting(store, limit, n);
+}
+
+
+cs_status_e
+cs_store_outbox_fill(cs_store_t *store, cc_str_t code, int64_t since,
+    unsigned *n)
+{
+    return store->ops->outbox_fill(store, code, since, n);
+}

@@ -33,6 +33,7 @@ typedef struct {
     const cs_store_ops_t  *ops;
     char                  *address;   /* may hold a password */
     char                  *name;      /* for people: without it */
+    unsigned               outbox;    /* operations go into the outbox, too */
 } cs_store_conf_t;
 
 typedef enum {
@@ -213,6 +214,40 @@ CC_MUST_USE cs_status_e cs_store_unconfirmed(cs_store_t *store, cc_str_t after,
     int64_t since, unsigned limit, cs_version_pt call, void *ctx);
 CC_MUST_USE cs_status_e cs_store_paid(cs_store_t *store, cc_str_t after,
     int64_t since, unsigned limit, cs_version_pt call, void *ctx);
+
+
+/*
+ * The outbox: keys of operations that are relayed to another system, in the
+ * README under "The wallet".  If conf->outbox is set cs_store_operation_add()
+ * puts the key in, with the operation and without a number.
+ *
+ * A serial would not do as the number: what a consumer reads behind the last
+ * one must all have been committed later.  So the numbers are given here, to
+ * what is committed, by one at a time.
+ *
+ * number        in a transaction that it makes: gives the next numbers to up to
+ *               `limit` keys without one, in the order in which they came, for
+ *               one coupon that in which its money moved.  *n: to how many
+ * outbox        the operations of the numbers from `from` on, in their order
+ * waiting       how many have no number, counting no further than `limit`
+ * fill          in CS_WRITE, the coupon expected: puts in the operations of it
+ *               that were made since `since` and are not in.  *n: how many
+ *
+ * The last number given is the mark CS_MARK_OUTBOX.
+ */
+#define CS_MARK_OUTBOX  "outbox_number"
+
+typedef void (*cs_outbox_pt)(void *ctx, int64_t number,
+    const cs_operation_t *operation);
+
+CC_MUST_USE cs_status_e cs_store_outbox_number(cs_store_t *store,
+    unsigned limit, unsigned *n);
+CC_MUST_USE cs_status_e cs_store_outbox(cs_store_t *store, int64_t from,
+    unsigned limit, cs_outbox_pt call, void *ctx);
+CC_MUST_USE cs_status_e cs_store_outbox_waiting(cs_store_t *store,
+    unsigned limit, int64_t *n);
+CC_MUST_USE cs_status_e cs_store_outbox_fill(cs_store_t *store, cc_str_t code,
+    int64_t since, unsigned *n);
 
 
 /* id 0: all of them */

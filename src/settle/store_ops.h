@@ -64,10 +64,30 @@ struct cs_store_ops_s {
     cs_status_e (*refund)(cs_store_t *store, cs_refund_sql_e statement,
         const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
         void *ctx);
+
+    cs_status_e (*outbox_number)(cs_store_t *store, unsigned limit,
+        unsigned *n);
+    cs_status_e (*outbox)(cs_store_t *store, int64_t from, unsigned limit,
+        cs_outbox_pt call, void *ctx);
+    cs_status_e (*outbox_waiting)(cs_store_t *store, unsigned limit,
+        int64_t *n);
+    cs_status_e (*outbox_fill)(cs_store_t *store, cc_str_t code, int64_t since,
+        unsigned *n);
 };
 
 struct cs_store_s {
     const cs_store_ops_t  *ops;
+};
+
+/* the statements of store_outbox_sql.h */
+enum {
+    CS_OUTBOX_LOCK = 0,
+    CS_OUTBOX_NUMBER,
+    CS_OUTBOX_LAST,
+    CS_OUTBOX_ROWS,
+    CS_OUTBOX_WAITING,
+    CS_OUTBOX_FILL,
+    CS_OUTBOX_COUNT
 };
 
 extern const cs_store_ops_t  cs_store_sqlite;

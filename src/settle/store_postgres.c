@@ -65,7 +65,11 @@ const cs_store_ops_t  cs_store_postgres = {
     cs_post_waiting,
     cs_post_unconfirmed,
     cs_post_paid,
-    cs_post_refund
+    cs_post_refund,
+    cs_post_outbox_number,
+    cs_post_outbox,
+    cs_post_outbox_waiting,
+    cs_post_outbox_fill
 };
 
 
@@ -78,6 +82,7 @@ cs_post_create(const cs_store_conf_t *conf, int patience_ms)
     post->base.ops = &cs_store_postgres;
     post->url = conf->address;
     post->patience_ms = patience_ms;
+    post->outbox = conf->outbox;
 
     return &post->base;
 }

@@ -2,8 +2,8 @@
  * What the files of the PostgreSQL store share: the connection and the tables
  * (store_postgres_open.c), transactions (store_postgres.c), what one fetches
  * before it writes (store_postgres_fetch.c), reading (store_postgres_rows.c),
- * saving (store_postgres_save.c), refunds (store_postgres_refund.c), and the
- * statements (store_postgres_sql.c).
+ * saving (store_postgres_save.c), refunds (store_postgres_refund.c), the outbox
+ * (store_postgres_outbox.c), and the statements (store_postgres_sql.c).
  */
 
 #ifndef CS_STORE_POSTGRES_H
@@ -20,6 +20,7 @@ typedef struct {
     cs_work_t     work;
     const char   *url;
     int           patience_ms;
+    unsigned      outbox;
     unsigned      writing;        /* in a CS_WRITE transaction, */
     cs_status_e   spoiled;        /* whose first failure this was, */
     char          why[256];       /* and this its reason */
@@ -47,6 +48,7 @@ enum {
     CS_POST_COUPON_SAVE,
     CS_POST_EVENT_SAVE,
     CS_POST_OPERATION_ADD,
+    CS_POST_OUTBOX_ADD,
     CS_POST_REJECTED_ADD,
     CS_POST_MARK,
     CS_POST_MARK_SET,
@@ -54,7 +56,8 @@ enum {
     CS_POST_UNCONFIRMED,
     CS_POST_PAID,
     CS_POST_REFUND,
-    CS_POST_COUNT = CS_POST_REFUND + CS_REFUND_COUNT
+    CS_POST_OUTBOX = CS_POST_REFUND + CS_REFUND_COUNT,
+    CS_POST_COUNT = CS_POST_OUTBOX + CS_OUTBOX_COUNT
 };
 
 extern const char *const  cs_post_sql[CS_POST_COUNT];
@@ -117,6 +120,16 @@ cs_status_e cs_post_paid(cs_store_t *store, cc_str_t after, int64_t since,
 cs_status_e cs_post_refund(cs_store_t *store, cs_refund_sql_e statement,
     const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
     void *ctx);
+
+/* store_postgres_outbox.c */
+cs_status_e cs_post_outbox_number(cs_store_t *store, unsigned limit,
+    unsigned *n);
+cs_status_e cs_post_outbox(cs_store_t *store, int64_t from, unsigned limit,
+    cs_outbox_pt call, void *ctx);
+cs_status_e cs_post_outbox_waiting(cs_store_t *store, unsigned limit,
+    int64_t *n);
+cs_status_e cs_post_outbox_fill(cs_store_t *store, cc_str_t code,
+    int64_t since, unsigned *n);
 
 
 #endif /* CS_STORE_POSTGRES_H */

@@ -173,7 +173,8 @@ cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx)
             "'coupon_callback_batches', 'coupons', 'coupon_events',"
             " 'coupon_operations', 'rejected', 'poll_marks',"
             " 'store_notifications', 'store_purchases', 'store_transactions',"
-            " 'store_operations', 'store_requests']) AS t", &may);
+            " 'store_operations', 'store_requests', 'coupon_outbox']) AS t",
+            &may);
 
         if (status == CS_OK) {
             say(ctx, may ? CS_FACT_OK : CS_FACT_WRONG,

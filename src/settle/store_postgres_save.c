@@ -20,6 +20,7 @@ static void cs_post_send_batches(cs_post_t *post);
 static void cs_post_send_coupons(cs_post_t *post, unsigned stored);
 static void cs_post_send_events(cs_post_t *post);
 static void cs_post_send_operations(cs_post_t *post);
+static void cs_post_send_outbox(cs_post_t *post);
 static void cs_post_send_rejected(cs_post_t *post);
 static void cs_post_send_marks(cs_post_t *post);
 static void cs_post_columns(cs_post_columns_t *c, const char *types);
@@ -99,6 +100,7 @@ cs_post_flush(cs_post_t *post)
     cs_post_send_coupons(post, 1);
     cs_post_send_events(post);
     cs_post_send_operations(post);
+    cs_post_send_outbox(post);
     cs_post_send_rejected(post);
     cs_post_send_marks(post);
 }
@@ -243,6 +245,35 @@ cs_post_send_operations(cs_post_t *post)
     }
 
     cs_post_send(post, CS_POST_OPERATION_ADD, &c);
+}
+
+
+static void
+cs_post_send_outbox(cs_post_t *post)
+{
+    size_t                 i;
+    cs_operation_t        *row;
+    cs_post_columns_t      c;
+    const cc_operation_t  *o;
+
+    if (!post->outbox) {
+        return;
+    }
+
+    cs_post_columns(&c, "tit");
+
+    for (i = 0; i < cs_work_count(&post->work.operations, cs_operation_t);
+         i++)
+    {
+        row = &cs_work_list(&post->work.operations, cs_operation_t)[i];
+        o = &row->operation;
+
+        cs_pg_array_text(&c.columns[0], row->code);
+        cs_pg_array_int(&c.columns[1], o->generation);
+        cs_pg_array_text(&c.columns[2], cs_str_of(cc_operation_name(o->kind)));
+    }
+
+    cs_post_send(post, CS_POST_OUTBOX_ADD, &c);
 }
 
 

@@ -137,6 +137,15 @@ const char *const  cs_post_sql[CS_POST_COUNT] = {
         " $5::int8[], $6::text[]) AS u (code, generation, kind, amount,"
         " created_at, batch_id)",
 
+    /* in the order of the rows, which is that of the money of a coupon */
+
+    [CS_POST_OUTBOX_ADD] =
+        "INSERT INTO coupon_outbox (operation_key)"
+        " SELECT code || ':' || generation || ':' || kind"
+        " FROM unnest($1::text[], $2::int8[], $3::text[])"
+        " AS u (code, generation, kind)"
+        " ON CONFLICT (operation_key) DO NOTHING",
+
     [CS_POST_REJECTED_ADD] =
         "INSERT INTO rejected"
         " (source, batch_id, reason, body, received_at, rejected_at)"
@@ -179,4 +188,8 @@ const char *const  cs_post_sql[CS_POST_COUNT] = {
 #define DECIMAL(n)       "($" #n "::text[])[1]::numeric"
 #define HOLD             " FOR NO KEY UPDATE"
 #include "store_refund_sql.h"
+#undef STATEMENT
+
+#define STATEMENT(name)  [CS_POST_OUTBOX + (name)] =
+#include "store_outbox_sql.h"
 };

@@ -66,7 +66,11 @@ const cs_store_ops_t  cs_store_sqlite = {
     cs_lite_waiting,
     cs_lite_unconfirmed,
     cs_lite_paid,
-    cs_lite_refund
+    cs_lite_refund,
+    cs_lite_outbox_number,
+    cs_lite_outbox,
+    cs_lite_outbox_waiting,
+    cs_lite_outbox_fill
 };
 
 
@@ -79,6 +83,7 @@ cs_lite_create(const cs_store_conf_t *conf, int patience_ms)
     lite->base.ops = &cs_store_sqlite;
     lite->path = conf->address;
     lite->patience_ms = patience_ms;
+    lite->outbox = conf->outbox;
 
     return &lite->base;
 }

@@ -1,6 +1,7 @@
 /*
- * What the two files of the SQLite store share: the connection with its
- * transactions (store_sqlite.c), and the statements (store_rows.c).
+ * What the files of the SQLite store share: the connection with its transactions
+ * (store_sqlite.c), rows (store_sqlite_rows.c), refunds (store_sqlite_refund.c),
+ * the outbox (store_sqlite_outbox.c), and the statements (store_sqlite_sql.c).
  */
 
 #ifndef CS_STORE_SQLITE_H
@@ -15,6 +16,7 @@ typedef struct {
     cs_sqlite_t   db;
     const char   *path;
     int           patience_ms;
+    unsigned      outbox;
 } cs_lite_t;
 
 enum {
@@ -27,6 +29,7 @@ enum {
     CS_LITE_COUPON_SAVE,
     CS_LITE_EVENT_SAVE,
     CS_LITE_OPERATION_ADD,
+    CS_LITE_OUTBOX_ADD,
     CS_LITE_REJECTED,
     CS_LITE_REJECTED_LIST,
     CS_LITE_REJECTED_ADD,
@@ -37,7 +40,8 @@ enum {
     CS_LITE_UNCONFIRMED,
     CS_LITE_PAID,
     CS_LITE_REFUND,
-    CS_LITE_COUNT = CS_LITE_REFUND + CS_REFUND_COUNT
+    CS_LITE_OUTBOX = CS_LITE_REFUND + CS_REFUND_COUNT,
+    CS_LITE_COUNT = CS_LITE_OUTBOX + CS_OUTBOX_COUNT
 };
 
 extern const char *const  cs_lite_sql[CS_LITE_COUNT];
@@ -77,6 +81,16 @@ cs_status_e cs_lite_paid(cs_store_t *store, cc_str_t after, int64_t since,
 cs_status_e cs_lite_refund(cs_store_t *store, cs_refund_sql_e statement,
     const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
     void *ctx);
+
+/* store_sqlite_outbox.c */
+cs_status_e cs_lite_outbox_number(cs_store_t *store, unsigned limit,
+    unsigned *n);
+cs_status_e cs_lite_outbox(cs_store_t *store, int64_t from, unsigned limit,
+    cs_outbox_pt call, void *ctx);
+cs_status_e cs_lite_outbox_waiting(cs_store_t *store, unsigned limit,
+    int64_t *n);
+cs_status_e cs_lite_outbox_fill(cs_store_t *store, cc_str_t code,
+    int64_t since, unsigned *n);
 
 
 #endif /* CS_STORE_SQLITE_H */
