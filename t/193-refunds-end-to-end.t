@@ -146,4 +146,22 @@ is scalar(grep { $_->{status} == 200 } @answers), scalar @requests,
    'all of it once more';
 is $redis->cmd('XLEN', '{coupons}:inbox'), 0, '... is nothing new';
 
+# --- Apple's that was put aside for want of a root is sent to nginx again
+
+my $next = apple_pki();
+my $body = apple_body($apple, uuid => 'aside', transaction => apple_transaction(
+    $next, transactionId => 'T3', originalTransactionId => 'T3'));
+
+like post($nginx, '/apple', $body)->{body}, qr/"processed":0/,
+     'what is signed inside it cannot be verified';
+my ($entry) = $redis->entries('{coupons}:rejected');
+my (undef, $shown) = settle_command($settle->{config}, 'rejected', 'show',
+                                    $entry->{entry});
+$shown =~ s/\A.*?\n\n//s;
+write_file($apple->{root}, read_file($apple->{root})
+                           . read_file($next->{root}));
+ok +(wait_for { post($nginx, '/apple', $shown)->{body} =~ /"processed":1/ }),
+   '... until the root is there';
+ok +(wait_for { @{ effects('T3') } == 2 }), '... and then it is settled';
+
 done_testing;

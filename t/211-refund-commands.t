@@ -116,7 +116,8 @@ my $entry = $redis->cmd('XADD', '{coupons}:rejected', '*', source => 'apple',
     id => 'a-3', reason => 'of another app', received => $now,
     body => apple_body($apple, uuid => 'a-3'));
 command_is('what nginx has judged', 1, qr/^\z/,
-           qr/stays .* nginx would not take it/, 'rejected', 'retry', $entry);
+           qr/stays .* send its body to nginx again/, 'rejected', 'retry',
+           $entry);
 is_deeply [ ledger($config, "SELECT * FROM store_notifications
                              WHERE notification_id = 'a-3'") ], [],
     '... is not settled by hand';
@@ -126,6 +127,72 @@ command_is('an entry of another id', 0,
            qr/a-4 .* id of the inbox entry is not that of the body/,
            qr/^\z/, 'rejected', 'list');
 
+# --- what nginx put aside of Google's, once it is said which apps are ours
+
+# The id of an entry in the quarantine of nginx.
+sub aside
+{
+    my ($id, $body) = @_;
+
+    return $redis->cmd('XADD', '{coupons}:rejected', '*', source => 'google',
+        id => $id, reason => 'packageName is of another app',
+        received => $now, body => $body);
+}
+
+
+# The notifications of Google whose id ends so.
+sub notified
+{
+    return [ map { @$_ } ledger($config, "SELECT notification_id
+        FROM store_notifications WHERE notification_id LIKE '%:$_[0]'") ];
+}
+
+
+my %data = (packageName => 'com.second', eventTimeMillis => "$now",
+            voidedPurchaseNotification => { purchaseToken => 'second',
+                orderId => 'GPA.7', productType => 2, refundType => 1 });
+my ($plain, $settled) = ($config, qr/msg="notification settled"/);
+
+$entry = aside('p-1', google_body(id => 'p-1', data => \%data));
+command_is('nobody says whose app it is', 1, qr/^\z/,
+           qr/$entry stays .* \[google\] package does not say/,
+           'rejected', 'retry', $entry);
+
+$config = write_file(workdir() . '/other.ini', read_file($plain)
+                     . "[google]\npackage = com.secondary\n");
+command_is('another app', 1, qr/^\z/, qr/stays .* package does not name$/,
+           'rejected', 'retry', $entry);
+is_deeply notified('p-1'), [], '... is not settled';
+
+$config = write_file(workdir() . '/ours.ini', read_file($plain)
+                     . "[google]\npackage = com.first com.second\n");
+command_is('an app of ours', 0, qr/^$entry is settled/, $settled,
+           'rejected', 'retry', $entry);
+is_deeply notified('p-1'), [ SUBSCRIPTION . ':p-1' ], '... is settled';
+is_deeply [ map { @$_ } ledger($config, "SELECT refunded
+    FROM store_transactions WHERE transaction_key = 'GPA.7'") ], [100000],
+    '... and its refund counts';
+command_is('it is gone', 1, qr/^\z/, qr/nothing with the id/,
+           'rejected', 'show', $entry);
+
+$entry = aside(SUBSCRIPTION . ':p-2', google_notification(data => \%data));
+command_is('an unwrapped push', 0, qr/^$entry is settled/, $settled,
+           'rejected', 'retry', $entry);
+is_deeply notified('p-2'), [ SUBSCRIPTION . ':p-2' ], '... by its own id';
+
+$entry = aside('', google_body(id => 'p-3', data => \%data));
+command_is('one whose id nginx did not take', 1, qr/^\z/,
+           qr/stays .* no message id/, 'rejected', 'retry', $entry);
+$entry = aside('p-4', google_body(id => 'p-5', data => \%data));
+command_is('one of another id', 1, qr/^\z/, qr/stays .* is not that of the/,
+           'rejected', 'retry', $entry);
+$entry = aside('p-6', google_body(id => 'p-6', data => 'e30='));
+command_is('one that says nothing', 1, qr/^\z/, qr/stays .* names no package/,
+           'rejected', 'retry', $entry);
+is_deeply notified('p-_'), [ map { SUBSCRIPTION . ":p-$_" } 1, 2 ],
+    '... none of them is settled';
+$config = $plain;
+
 # an unwrapped push is known by the id it came with, out of the table as well
 inbox_add($redis, google_notification(), source => 'google', count => undef,
           id => SUBSCRIPTION . ':u-1');
@@ -134,9 +201,7 @@ my ($number) = map { @$_ } ledger($config, "SELECT id FROM rejected
     WHERE batch_id = '@{[ SUBSCRIPTION ]}:u-1'");
 command_is('an unwrapped push without a count', 0, qr/^$number is settled/,
            qr/msg="notification settled"/, 'rejected', 'retry', $number);
-is_deeply [ map { @$_ } ledger($config, "SELECT notification_id
-    FROM store_notifications WHERE notification_id LIKE '%u-1'") ],
-    [ SUBSCRIPTION . ':u-1' ], '... is known by its id';
+is_deeply notified('u-1'), [ SUBSCRIPTION . ':u-1' ], '... is known by its id';
 
 # --- Google's keys
 

@@ -382,6 +382,7 @@ cc_google_notification(cc_store_event_t *out, cc_json_t *json, cc_str_t text)
     error = cc_rtdn_read(&rtdn, json, text);
 
     if (error == NULL) {
+        cc_store_copy(out->package, sizeof(out->package), rtdn.package);
         cc_google_apply(out, &rtdn);
     }
 

@@ -20,6 +20,7 @@
 #define CC_STORE_CURRENCY_MAX  8
 #define CC_STORE_ID_MAX        256
 #define CC_STORE_SCOPE_MAX     256
+#define CC_STORE_PACKAGE_MAX   256
 
 
 typedef struct {
@@ -31,6 +32,7 @@ typedef struct {
     char               currency[CC_STORE_CURRENCY_MAX + 1];
     char               scope[CC_STORE_SCOPE_MAX + 1];   /* Google's ids are
                                         unique in it; Apple's have none */
+    char               package[CC_STORE_PACKAGE_MAX + 1];   /* Google's app */
 } cc_store_event_t;
 
 

@@ -5,6 +5,10 @@
  * takes it out of the quarantine only when it is settled: from the table in the
  * same transaction, from the stream after the commit.  A crash in between
  * leaves an entry whose next retry finds the batch settled.
+ *
+ * Of the stores nginx puts aside what it has found genuine, but of no use.  A
+ * retry has to judge the rest of it as nginx would, and never settles what
+ * nobody has verified; see cs_rejected_ours().
  */
 
 #include <stdio.h>
@@ -40,6 +44,9 @@ static int cs_rejected_retry(cs_quarantine_t *q, const char *id);
 static int cs_rejected_drop(cs_quarantine_t *q, const char *id);
 static cs_status_e cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker,
     const char *id);
+static const char *cs_rejected_ours(const cs_quarantine_t *q,
+    const cs_retry_delivery_t *d);
+static unsigned cs_rejected_word(const char *words, const char *word);
 static void cs_rejected_line(void *ctx, const cs_quarantined_t *item);
 static void cs_rejected_all(void *ctx, const cs_quarantined_t *item);
 static void cs_rejected_copy(void *ctx, const cs_quarantined_t *item);
@@ -190,6 +197,7 @@ cs_rejected_retry(cs_quarantine_t *q, const char *id)
 static cs_status_e
 cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
 {
+    const char          *reason;
     cs_status_e          status;
     cs_retry_delivery_t  d;
 
@@ -202,11 +210,14 @@ cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
         return status;
     }
 
-    /* what a store's is worth nginx has judged, with what only nginx knows */
+    reason = NULL;
 
     if (cs_quarantine_in_stream(id) && cs_refunds_source(d.message.source)) {
-        (void) cs_fail("%s stays in the quarantine: nginx would not take it "
-                       "from that store", id);
+        reason = cs_rejected_ours(q, &d);
+    }
+
+    if (reason != NULL) {
+        (void) cs_fail("%s stays in the quarantine: %s", id, reason);
         status = CS_NONE;
 
     } else {
@@ -244,8 +255,71 @@ cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
 
 
 /*
- * Id and count are the body's own; a rejected entry may have had none.  Only of
- * an unwrapped push of Google's the body does not say which message it is.
+ * NULL if an entry that nginx put aside may be settled: then Google has sent
+ * it, for our subscription, with the id that it has, and it is about an app of
+ * ours.  A notification of Apple's may be aside because what is signed inside
+ * it is not: only nginx can tell, and as the body proves itself it can be asked
+ * again at any time.
+ */
+static const char *
+cs_rejected_ours(const cs_quarantine_t *q, const cs_retry_delivery_t *d)
+{
+    cc_json_t         *json;
+    const char        *reason;
+    cc_store_event_t   event;
+
+    if (cc_str_is(d->message.source, "apple")) {
+        return "send its body to nginx again, which alone can verify it";
+    }
+
+    if (d->message.id.len == 0) {
+        return "it has no message id that nginx would take";
+    }
+
+    if (q->conf->package == NULL) {
+        return "[google] package does not say which apps are yours";
+    }
+
+    json = cc_json_create((uint64_t) cs_now());
+    if (json == NULL) {
+        cs_no_memory();
+    }
+
+    reason = cc_google_event(&event, json, d->message.id, d->message.body);
+    cc_json_destroy(json);
+
+    if (reason == NULL && !cs_rejected_word(q->conf->package, event.package)) {
+        reason = "it is of an app that [google] package does not name";
+    }
+
+    return reason;
+}
+
+
+/* 1 if it is one of the words, which are parted by spaces */
+static unsigned
+cs_rejected_word(const char *words, const char *word)
+{
+    size_t  n;
+
+    for (words += strspn(words, " \t"); *words != '\0';
+         words += n + strspn(words + n, " \t"))
+    {
+        n = strcspn(words, " \t");
+
+        if (n == strlen(word) && strncmp(words, word, n) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/*
+ * Id and count are the body's own; a rejected entry may have had none.  Of the
+ * stores nginx has vouched for the id of what it put aside, and of an unwrapped
+ * push of Google's nothing else says which message it is.
  */
 static void
 cs_rejected_copy(void *ctx, const cs_quarantined_t *item)
@@ -262,7 +336,8 @@ cs_rejected_copy(void *ctx, const cs_quarantined_t *item)
     d->message.received = item->kept.received_at;
 
     if (cs_refunds_source(d->message.source)
-        && cc_google_unwrapped_scope(item->kept.batch_id))
+        && (memchr(item->id.data, '-', item->id.len) != NULL
+            || cc_google_unwrapped_scope(item->kept.batch_id)))
     {
         cs_buffer_add(&d->id, item->kept.batch_id);
         d->message.id.data = d->id.data;

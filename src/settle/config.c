@@ -66,6 +66,9 @@ static const cs_option_t  cs_options[] = {
     { "google", "keys_url", cs_set_web, offsetof(cs_conf_t, keys_url),
       "https://www.googleapis.com/oauth2/v3/certs", NULL },
 
+    { "google", "package", cs_set_text, offsetof(cs_conf_t, package), NULL,
+      NULL },
+
     { "refunds", "effects", cs_set_effects, offsetof(cs_conf_t, effects),
       "revoke_access debit_balance reverse_payout", NULL },
 
@@ -451,6 +454,7 @@ cs_conf_free(cs_conf_t *conf)
     free(conf->inbox);
     free(conf->rejected);
     free(conf->keys_url);
+    free(conf->package);
     free(conf->api.base_url);
     free(conf->api.token_file);
     free(conf->api.ca_file);

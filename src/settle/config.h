@@ -47,6 +47,8 @@ typedef struct {
     int64_t           recalculation_status;
 
     char             *keys_url;              /* of Google's keys */
+    char             *package;               /* names parted by spaces, or
+                                                NULL: which apps are ours */
     unsigned          effects;               /* of a refund: 1 << cc_effect_e */
 
     cs_api_conf_t     api;

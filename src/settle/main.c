@@ -106,7 +106,9 @@ static const cs_command_t  cs_commands[] = {
       "like 7).\n"
       "  list      one a line: id, time, source, batch id, size, reason\n"
       "  show ID   all of one, with its body\n"
-      "  retry ID  settles it now, and only then takes it out\n"
+      "  retry ID  settles it now, and only then takes it out; of Google's in\n"
+      "            the stream only what is about [google] package, of Apple's\n"
+      "            there nothing: send those to nginx again\n"
       "  drop ID   takes it out for good\n" },
 
     { "requests", "list | close SOURCE ID", 1, 3, cs_cmd_requests,
