@@ -114,18 +114,19 @@ is(@{operations()}, 3, '... and nothing is missing');
 cmp_ok((ledger($config, $polled))[0][0], '>', $mark, 'the window moves');
 
 
-# --- one wrong coupon: nothing of the answer is taken
+# --- one wrong coupon: the others are taken
 
 $api->coupon('0011', status => 2, real_win => 5, calculated => $api->now);
 $api->coupon('0012', status => '"2"', real_win => 5, calculated => $api->now);
 ($status, $err) = poll_once();
-is($status, 1, 'a coupon without shape');
-like($err, qr/cannot be used: a coupon's status is not a whole number/,
-     '... is named');
-is(@{operations()}, 3, '... and nothing of that answer is settled');
-$api->coupon('0012');
+is($status, 0, 'a coupon without shape does not stop a round');
+like($err, qr/level=error [^\n]*cannot be used" coupon=0012 reason="a coupon's status/,
+     '... it is named');
+like($err, qr/msg=polled [^\n]*malformed=1/, '... and counted');
+is(@{operations()}, 4, '... and its neighbour is settled');
+$api->coupon('0012', status => 2);
 ($status) = poll_once();
-is(@{operations()}, 4, '... until it is right');
+is(@{operations()}, 5, '... and so is it when it is right');
 
 
 # --- the token is read again when its file changes

@@ -24,16 +24,21 @@ typedef struct {
 } cc_coupon_walk_t;
 
 
-/* an array of objects, and who reads one of them from its brace on */
+/* an array, and who reads one of its values from its first token on */
 typedef struct {
     const char  *no_array;
-    const char  *no_object;
     const char *(*walk)(cc_coupons_t *w, const cc_json_token_t *open);
 } cc_list_t;
 
 
 static const char *cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open,
     const cc_list_t *list);
+static const char *cc_walk_coupon(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *open);
+static const char *cc_walk_malformed(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *open, unsigned depth, const char *reason);
+static const char *cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c,
+    unsigned depth);
 static const char *cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
     const cc_json_token_t *name);
 static const char *cc_walk_code(cc_coupons_t *w, cc_coupon_walk_t *c,
@@ -51,13 +56,11 @@ static cc_str_t cc_walk_raw(cc_coupons_t *w, const cc_json_token_t *open);
 
 static const cc_list_t  cc_coupons = {
     "coupons is not an array",
-    "a coupon is not an object",
     cc_coupon_walk
 };
 
 static const cc_list_t  cc_events = {
     "events_data is not an array",
-    "a bet in events_data is not an object",
     cc_walk_event
 };
 
@@ -92,10 +95,6 @@ cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open,
             return cc_json_error(w->json);
         }
 
-        if (type != CC_JSON_OBJECT) {
-            return list->no_object;
-        }
-
         error = list->walk(w, &t);
 
         if (error != NULL) {
@@ -108,8 +107,8 @@ cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open,
 const char *
 cc_coupon_walk(cc_coupons_t *w, const cc_json_token_t *open)
 {
+    unsigned           depth;
     const char        *error;
-    cc_json_token_t    name;
     cc_coupon_walk_t   c;
 
     if (w->length == w->max) {
@@ -123,9 +122,33 @@ cc_coupon_walk(cc_coupons_t *w, const cc_json_token_t *open)
     c.status_seen = 0;
     c.win_seen = 0;
 
+    depth = cc_json_depth(w->json);
+    error = cc_walk_coupon(w, &c, open);
+
+    if (error == NULL || !w->pass_over || error == cc_coupons_stopped
+        || error == cc_json_no_memory || cc_json_error(w->json) != NULL)
+    {
+        return error;
+    }
+
+    return cc_walk_malformed(w, &c, open, depth, error);
+}
+
+
+static const char *
+cc_walk_coupon(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *open)
+{
+    const char       *error;
+    cc_json_token_t   name;
+
+    if (open->type != CC_JSON_OBJECT) {
+        return "a coupon is not an object";
+    }
+
     while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
 
-        error = cc_walk_coupon_member(w, &c, &name);
+        error = cc_walk_coupon_member(w, c, &name);
 
         if (error != NULL) {
             return error;
@@ -136,23 +159,95 @@ cc_coupon_walk(cc_coupons_t *w, const cc_json_token_t *open)
         return cc_json_error(w->json);
     }
 
-    if (!c.code_seen) {
+    if (!c->code_seen) {
         return "a coupon has no coupon_code";
     }
 
-    if (!c.status_seen) {
+    if (!c->status_seen) {
         return "a coupon has no status";
     }
 
     if (w->sink != NULL) {
-        c.coupon.raw = cc_walk_raw(w, open);
+        c->coupon.raw = cc_walk_raw(w, open);
 
-        if (w->sink->coupon(w->sink->ctx, &c.coupon) != 0) {
+        if (w->sink->coupon(w->sink->ctx, &c->coupon) != 0) {
             return cc_coupons_stopped;
         }
     }
 
     return NULL;
+}
+
+
+/*
+ * What is wrong may stand anywhere in it: reads on to its end, depth being that
+ * of the reader when it began.
+ */
+static const char *
+cc_walk_malformed(cc_coupons_t *w, cc_coupon_walk_t *c,
+    const cc_json_token_t *open, unsigned depth, const char *reason)
+{
+    const char   *error;
+    cc_coupon_t   coupon;
+
+    w->malformed++;
+    memset(&coupon, 0, sizeof(cc_coupon_t));
+
+    if (open->type == CC_JSON_OBJECT) {
+        error = cc_walk_find_code(w, c, depth);
+
+        if (error != NULL) {
+            return error;
+        }
+
+        coupon.coupon_code = c->coupon.coupon_code;
+        coupon.raw = cc_walk_raw(w, open);
+
+    } else if (cc_json_skip(w->json, open, &coupon.raw) != 0) {
+        return cc_json_error(w->json);
+    }
+
+    if (w->sink == NULL || w->sink->malformed == NULL) {
+        return NULL;
+    }
+
+    return w->sink->malformed(w->sink->ctx, &coupon, reason) != 0
+           ? cc_coupons_stopped : NULL;
+}
+
+
+/* through the rest of a coupon, if there is one: its code may be there */
+static const char *
+cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c, unsigned depth)
+{
+    const char       *ignored;
+    cc_json_token_t   name, value;
+
+    if (cc_json_leave(w->json, depth) != 0) {
+        return cc_json_error(w->json);
+    }
+
+    if (cc_json_depth(w->json) < depth) {
+        return NULL;
+    }
+
+    while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
+
+        if (cc_json_next(w->json, &value) == CC_JSON_ERROR) {
+            break;
+        }
+
+        if (cc_json_is(&name, "coupon_code")) {
+            ignored = cc_walk_code(w, c, &value);
+            (void) ignored;
+        }
+
+        if (cc_json_skip(w->json, &value, NULL) != 0) {
+            break;
+        }
+    }
+
+    return cc_json_error(w->json);
 }
 
 
@@ -218,6 +313,7 @@ cc_walk_code(cc_coupons_t *w, cc_coupon_walk_t *c, const cc_json_token_t *t)
     if (cc_json_decode(t, code, c->code, sizeof(c->code)) != 0
         || !cc_shaped(w->shape, w->pattern, *code))
     {
+        code->len = 0;
         return "a coupon_code has not the configured shape";
     }
 
@@ -284,6 +380,10 @@ cc_walk_event(cc_coupons_t *w, const cc_json_token_t *open)
     unsigned char    *heap;
     cc_json_type_e    type;
     cc_json_token_t   name, value, id, uuid;
+
+    if (open->type != CC_JSON_OBJECT) {
+        return "a bet in events_data is not an object";
+    }
 
     memset(&event, 0, sizeof(cc_event_t));
     id.type = CC_JSON_ERROR;

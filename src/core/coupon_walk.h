@@ -21,7 +21,9 @@ typedef struct {
     void                       *pattern;   /* cc_envelope_rules_t */
     unsigned                    max;       /* coupons allowed */
     unsigned                    by_id;     /* a bet is named id, not uuid */
-    unsigned                    length;    /* coupons so far */
+    unsigned                    pass_over; /* malformed coupons, to the next */
+    unsigned                    length;    /* coupons so far, … */
+    unsigned                    malformed; /* … and those passed over */
 } cc_coupons_t;
 
 
@@ -29,7 +31,7 @@ typedef struct {
 CC_MUST_USE const char *cc_coupons_walk(cc_coupons_t *w,
     const cc_json_token_t *open);
 
-/* one coupon, from the brace that opened it to its end */
+/* one coupon, from the token that began it to its end */
 CC_MUST_USE const char *cc_coupon_walk(cc_coupons_t *w,
     const cc_json_token_t *open);
 

@@ -43,7 +43,9 @@ cc_envelope_read(cc_envelope_t *envelope, cc_json_t *json, cc_str_t text,
     w.coupons.pattern = rules->coupon_code;
     w.coupons.max = rules->max_coupons;
     w.coupons.by_id = 0;
+    w.coupons.pass_over = 0;
     w.coupons.length = 0;
+    w.coupons.malformed = 0;
 
     envelope->id_len = 0;
     envelope->count = 0;

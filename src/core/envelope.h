@@ -53,11 +53,17 @@ typedef struct {
  * Receives what is read: the events of a coupon first, then the coupon itself.
  * The strings are only good for the length of the call.  A return other than 0
  * ends the reading with CC_ENVELOPE_STOPPED.
+ *
+ * malformed, which may be NULL, is called only by cc_snapshot_read(), in the
+ * place of coupon, for what has not the shape of one: the events before it are
+ * void, and of the coupon only raw is set, and coupon_code if it can be read.
  */
 typedef struct {
     int  (*event)(void *ctx, const cc_event_t *event);
     int  (*coupon)(void *ctx, const cc_coupon_t *coupon);
     void  *ctx;
+    int  (*malformed)(void *ctx, const cc_coupon_t *coupon,
+        const char *reason);
 } cc_envelope_sink_t;
 
 

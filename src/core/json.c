@@ -393,10 +393,7 @@ cc_json_number(cc_json_t *json)
 int
 cc_json_skip(cc_json_t *json, const cc_json_token_t *token, cc_str_t *raw)
 {
-    unsigned         depth;
-    cc_str_t         value;
-    cc_json_type_e   type;
-    cc_json_token_t  t;
+    cc_str_t  value;
 
     if (raw == NULL && token->type != CC_JSON_OBJECT
         && token->type != CC_JSON_ARRAY)
@@ -413,12 +410,8 @@ cc_json_skip(cc_json_t *json, const cc_json_token_t *token, cc_str_t *raw)
 
     if (token->type == CC_JSON_OBJECT || token->type == CC_JSON_ARRAY) {
 
-        for (depth = json->depth - 1; json->depth > depth; /* void */ ) {
-            type = cc_json_next(json, &t);
-
-            if (type == CC_JSON_ERROR) {
-                return -1;
-            }
+        if (cc_json_leave(json, json->depth - 1) != 0) {
+            return -1;
         }
 
         value.len = (size_t) (json->p - value.data);
@@ -426,6 +419,28 @@ cc_json_skip(cc_json_t *json, const cc_json_token_t *token, cc_str_t *raw)
 
     if (raw != NULL) {
         *raw = value;
+    }
+
+    return 0;
+}
+
+
+unsigned
+cc_json_depth(const cc_json_t *json)
+{
+    return json->depth;
+}
+
+
+int
+cc_json_leave(cc_json_t *json, unsigned depth)
+{
+    cc_json_token_t  t;
+
+    while (json->depth > depth) {
+        if (cc_json_next(json, &t) == CC_JSON_ERROR) {
+            return -1;
+        }
     }
 
     return 0;

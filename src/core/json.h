@@ -73,6 +73,15 @@ CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json,
 CC_MUST_USE int cc_json_skip(cc_json_t *json, const cc_json_token_t *token,
     cc_str_t *raw);
 
+/* how many objects and arrays are open */
+unsigned cc_json_depth(const cc_json_t *json);
+
+/*
+ * Reads on until no more than `depth` objects and arrays are open: out of what
+ * is not wanted any more.  Returns -1 on an error in the text.
+ */
+CC_MUST_USE int cc_json_leave(cc_json_t *json, unsigned depth);
+
 /* the cc_json_error() that says nothing about the text */
 extern const char  cc_json_no_memory[];
 

@@ -52,6 +52,7 @@ cc_snapshot_read(cc_answer_t *answer, cc_json_t *json, cc_str_t text,
     r.coupons.sink = sink;
     r.coupons.max = UINT_MAX;
     r.coupons.by_id = 1;
+    r.coupons.pass_over = !one;
 
     cc_json_open(json, text);
 
@@ -65,6 +66,7 @@ cc_snapshot_read(cc_answer_t *answer, cc_json_t *json, cc_str_t text,
     }
 
     answer->count = r.coupons.length;
+    answer->malformed = r.coupons.malformed;
 
     if (answer->reason == NULL) {
         return CC_SNAPSHOT_OK;

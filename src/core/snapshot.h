@@ -10,7 +10,8 @@
  * by the same walk as those of a callback, only that here a bet is named by its
  * id (without one by its uuid), which is the uuid of the callback.
  *
- * HTTP 200 says nothing: an answer counts only with code 1.
+ * HTTP 200 says nothing: an answer counts only with code 1.  In a list a coupon
+ * without the shape of one does not keep the others from being read.
  */
 
 #ifndef CC_SNAPSHOT_H
@@ -32,17 +33,18 @@ typedef struct {
     int64_t        code;
     int64_t        error_code;      /* 0: none, or none that is a number */
     cc_str_t       error_message;   /* in the text, as written; may be empty */
-    unsigned       count;           /* coupons */
+    unsigned       count;           /* coupons, … */
+    unsigned       malformed;       /* … and how many of them are none */
     const char    *reason;          /* constant, without data of the answer */
     size_t         offset;          /* the byte at which it was refused */
 } cc_answer_t;
 
 
 /*
- * Reads the whole text.  one: the body may be a single coupon.  sink, which may
- * be NULL, gets the coupons only of an answer that is valid JSON to its last
- * byte and has code 1; each coupon is checked just before it is handed out, so
- * who wants all or nothing reads twice, the first time without a sink.
+ * Reads the whole text.  one: a single coupon was asked for, the body may be
+ * that, and it has to have the shape of one; else what has not is passed over,
+ * counted, and handed to sink->malformed.  sink, which may be NULL, only gets
+ * coupons of an answer that is valid JSON to its last byte and has code 1.
  */
 CC_MUST_USE cc_snapshot_status_e cc_snapshot_read(cc_answer_t *answer,
     cc_json_t *json, cc_str_t text, unsigned one,

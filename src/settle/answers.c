@@ -1,60 +1,46 @@
 /*
- * Answers of the API into the ledger; see answers.h.
+ * Answers of the API into the ledger, transaction by transaction; see
+ * answers.h.
  *
- * Why a list may settle what it may: between the moment in which the API made
- * its list and this one a newer callback can have come in.  A coupon that is
- * unknown, active, or final in generation 0 with the very amount of the list
- * shows by that that no such callback has touched its money.  For all others
- * the list is only the reason to ask for them by their code.
+ * All of an answer shares one transaction, and mostly that is the end of it.
+ * Where the store refuses, or what hangs on the operations does, it does not
+ * say because of which coupon: then the answer is halved until the coupon
+ * stands alone.  A text is read anew for each part, which is cheap beside a
+ * commit; what is settled already is only found to be so when a process that
+ * died in between is given the answer again.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "answers.h"
+#include "answers_internal.h"
 #include "clock.h"
 #include "log.h"
-#include "settling.h"
-#include "string_list.h"
 
 
-struct cs_answers_s {
-    cs_store_t           *store;
-    const cs_conf_t      *conf;
-    cc_json_t            *json;
-    cs_settling_t         settling;
-    cs_answer_kind_e      kind;
-    cs_asked_t           *asked;
-    cs_status_e           stopped;       /* why a reading was, or CS_OK */
-    cs_answers_count_t    count;
-    cs_strings_t          codes;         /* of the answer in hand */
-    cs_strings_t          waiting;       /* … that cs_answers_waiting() has */
-};
+#define CS_ANSWERS_TRIES  5           /* of a transaction in collision */
 
 
-static cs_status_e cs_answers_expect(cs_answers_t *a,
-    const cs_reply_t *reply);
-static int cs_answers_passed_over(void *ctx, const cc_event_t *event);
-static int cs_answers_code(void *ctx, const cc_coupon_t *coupon);
+static cs_status_e cs_answers_split(cs_answers_t *a, unsigned from,
+    unsigned to);
+static cs_status_e cs_answers_alone(cs_answers_t *a, unsigned at);
+static void cs_answers_because(cs_answers_t *a);
+static unsigned cs_answers_to_split(const cs_answers_t *a, cs_status_e status);
+static cs_status_e cs_answers_part(cs_answers_t *a, cs_take_e take,
+    unsigned from, unsigned to, cs_answers_also_pt also);
+static cs_status_e cs_answers_transaction(cs_answers_t *a, cs_take_e take,
+    cs_answers_also_pt also);
+static cs_status_e cs_answers_expect(cs_answers_t *a);
+static cs_status_e cs_answers_read(cs_answers_t *a, cs_take_e take);
 static int cs_answers_event(void *ctx, const cc_event_t *event);
 static int cs_answers_coupon(void *ctx, const cc_coupon_t *coupon);
-static cs_trust_e cs_answers_judge(void *ctx, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt);
-static cs_trust_e cs_answers_asked(cs_answers_t *a, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt);
-static cs_trust_e cs_answers_listed(cs_answers_t *a, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt);
-static cs_trust_e cs_answers_final(cs_answers_t *a, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt);
-static cs_trust_e cs_answers_later(cs_answers_t *a, cc_str_t code);
-
-
-static const char  cs_not_configured[] = "final for the API, but its status is "
-                                         "not in final_statuses";
-
-static const char  cs_otherwise[] = "the API lists it otherwise, to be read by "
-                                    "its code";
+static int cs_answers_unread(void *ctx, const cc_coupon_t *coupon,
+    const char *reason);
+static int cs_answers_each(cs_answers_t *a, const cc_coupon_t *coupon,
+    const char *malformed);
+static cs_status_e cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
+    const char *malformed);
 
 
 cs_answers_t *
@@ -97,74 +83,205 @@ cs_answers_destroy(cs_answers_t *a)
 
 
 cs_status_e
-cs_answers_settle(cs_answers_t *a, cs_answer_kind_e kind, const char *origin,
-    const cs_reply_t *reply, cs_asked_t *asked)
+cs_answers_settle(cs_answers_t *a, const cs_answer_t *answer)
 {
-    size_t               i;
-    cc_answer_t          answer;
-    cc_envelope_sink_t   sink;
+    size_t       i;
+    unsigned     n;
+    cs_status_e  status;
 
     memset(&a->count, 0, sizeof(cs_answers_count_t));
-
-    a->kind = kind;
-    a->asked = asked;
     cs_strings_free(&a->waiting);
 
-    for (i = 0; asked && i < asked->n; i++) {
-        asked->items[i].answered = 0;
-        asked->items[i].moved = 0;
+    a->answer = answer;
+    a->settling.origin = cs_str_of(answer->origin);
+    a->reason[0] = '\0';
+
+    for (i = 0; answer->asked && i < answer->asked->n; i++) {
+        answer->asked->items[i].answered = 0;
+        answer->asked->items[i].moved = 0;
     }
 
-    a->settling.origin = cs_str_of(origin);
+    n = answer->reply->count;
+    status = cs_answers_part(a, CS_TAKE_SETTLE, 0, n, answer->also);
+
+    if (n && cs_answers_to_split(a, status)) {
+        status = cs_answers_split(a, 0, n);
+
+        if (status == CS_OK && answer->also) {
+            status = cs_answers_part(a, CS_TAKE_SETTLE, n, n, answer->also);
+        }
+    }
+
+    a->count.coupons = n;
+
+    return status;
+}
+
+
+/* a part that has just failed */
+
+static cs_status_e
+cs_answers_split(cs_answers_t *a, unsigned from, unsigned to)
+{
+    unsigned     middle;
+    cs_status_e  status;
+
+    if (to - from == 1) {
+        return cs_answers_alone(a, from);
+    }
+
+    middle = from + (to - from) / 2;
+
+    for ( /* void */ ; from < to; from = middle, middle = to) {
+
+        status = cs_answers_part(a, CS_TAKE_SETTLE, from, middle, NULL);
+
+        if (cs_answers_to_split(a, status)) {
+            status = cs_answers_split(a, from, middle);
+        }
+
+        if (status != CS_OK) {
+            return status;
+        }
+    }
+
+    return CS_OK;
+}
+
+
+/* the coupon that has just failed; what may pass later is worth a doubt */
+
+static cs_status_e
+cs_answers_alone(cs_answers_t *a, unsigned at)
+{
+    cs_status_e  status;
+
+    cs_answers_because(a);
+
+    if (cs_store_held(a->store)) {
+
+        status = cs_answers_part(a, CS_TAKE_HOLD, at, at + 1, NULL);
+
+        if (!cs_answers_to_split(a, status)) {
+            return status;
+        }
+
+        cs_answers_because(a);
+    }
+
+    return cs_answers_part(a, CS_TAKE_REJECT, at, at + 1, NULL);
+}
+
+
+static void
+cs_answers_because(cs_answers_t *a)
+{
+    (void) snprintf(a->reason, sizeof(a->reason), "%s",
+                    cs_store_error(a->store));
+}
+
+
+/* 1 if it is one coupon that fails, not the store */
+
+static unsigned
+cs_answers_to_split(const cs_answers_t *a, cs_status_e status)
+{
+    return status == CS_REFUSED
+           || (status == CS_AGAIN && cs_store_held(a->store));
+}
+
+
+/* coupons `from` to before `to`; tries again where it was only in the way */
+
+static cs_status_e
+cs_answers_part(cs_answers_t *a, cs_take_e take, unsigned from, unsigned to,
+    cs_answers_also_pt also)
+{
+    unsigned             tries;
+    cs_status_e          status;
+    cs_answers_count_t   before;
+
+    a->from = from;
+    a->to = to;
+    before = a->count;
+
+    for (tries = 1; ; tries++) {
+
+        status = cs_answers_transaction(a, take, also);
+
+        if (status == CS_OK) {
+            return CS_OK;
+        }
+
+        a->count = before;
+
+        if (status != CS_AGAIN || !cs_store_collided(a->store)
+            || tries == CS_ANSWERS_TRIES)
+        {
+            return status;
+        }
+    }
+}
+
+
+static cs_status_e
+cs_answers_transaction(cs_answers_t *a, cs_take_e take,
+    cs_answers_also_pt also)
+{
+    cs_status_e  status;
+
     a->settling.operations = 0;
     a->settling.doubts = 0;
-    cs_bets_clear(&a->settling.bets);
 
-    a->stopped = cs_answers_expect(a, reply);
+    cs_log_hold();
 
-    if (a->stopped != CS_OK) {
-        return a->stopped;
+    status = cs_store_begin(a->store, CS_WRITE);
+
+    if (status == CS_OK && take != CS_TAKE_REJECT) {
+        status = cs_answers_expect(a);
     }
 
-    sink.event = cs_answers_event;
-    sink.coupon = cs_answers_coupon;
-    sink.ctx = a;
-
-    /* that it can be read has been seen when it came */
-
-    if (cc_snapshot_read(&answer, a->json, reply->text, reply->one, &sink)
-        == CC_SNAPSHOT_NO_MEMORY)
-    {
-        cs_no_memory();
+    if (status == CS_OK) {
+        status = cs_answers_read(a, take);
     }
 
-    a->count.coupons = answer.count;
-    a->count.operations = a->settling.operations;
-    a->count.doubts = a->settling.doubts;
+    if (status == CS_OK && also) {
+        status = also(a->answer->ctx);
+    }
 
-    return a->stopped;
+    if (status == CS_OK) {
+        status = cs_store_commit(a->store);
+    }
+
+    if (status != CS_OK) {
+        cs_store_rollback(a->store);
+        cs_log_discard();
+        return status;
+    }
+
+    cs_log_release();
+
+    a->count.operations += a->settling.operations;
+    a->count.doubts += a->settling.doubts;
+
+    return CS_OK;
 }
 
 
 /* the coupons of an answer are in any order: the store locks them in one */
 
 static cs_status_e
-cs_answers_expect(cs_answers_t *a, const cs_reply_t *reply)
+cs_answers_expect(cs_answers_t *a)
 {
-    cc_answer_t          answer;
-    cs_expected_t        expected;
-    cc_envelope_sink_t   sink;
+    cs_status_e    status;
+    cs_expected_t  expected;
 
     cs_strings_free(&a->codes);
 
-    sink.event = cs_answers_passed_over;
-    sink.coupon = cs_answers_code;
-    sink.ctx = a;
+    status = cs_answers_read(a, CS_TAKE_EXPECT);
 
-    if (cc_snapshot_read(&answer, a->json, reply->text, reply->one, &sink)
-        == CC_SNAPSHOT_NO_MEMORY)
-    {
-        cs_no_memory();
+    if (status != CS_OK) {
+        return status;
     }
 
     memset(&expected, 0, sizeof(cs_expected_t));
@@ -174,24 +291,38 @@ cs_answers_expect(cs_answers_t *a, const cs_reply_t *reply)
 }
 
 
-static int
-cs_answers_passed_over(void *ctx, const cc_event_t *event)
+/* that it can be read has been seen when it came */
+
+static cs_status_e
+cs_answers_read(cs_answers_t *a, cs_take_e take)
 {
-    (void) ctx;
-    (void) event;
+    cc_answer_t          answer;
+    const cs_reply_t    *reply;
+    cc_envelope_sink_t   sink;
 
-    return 0;
-}
+    a->take = take;
+    a->at = 0;
+    a->stopped = CS_OK;
+    cs_bets_clear(&a->settling.bets);
 
+    if (a->from == a->to) {
+        return CS_OK;
+    }
 
-static int
-cs_answers_code(void *ctx, const cc_coupon_t *coupon)
-{
-    cs_answers_t  *a = ctx;
+    sink.event = cs_answers_event;
+    sink.coupon = cs_answers_coupon;
+    sink.ctx = a;
+    sink.malformed = cs_answers_unread;
 
-    cs_strings_add(&a->codes, coupon->coupon_code);
+    reply = a->answer->reply;
 
-    return 0;
+    if (cc_snapshot_read(&answer, a->json, reply->text, reply->one, &sink)
+        == CC_SNAPSHOT_NO_MEMORY)
+    {
+        cs_no_memory();
+    }
+
+    return a->stopped;
 }
 
 
@@ -200,7 +331,9 @@ cs_answers_event(void *ctx, const cc_event_t *event)
 {
     cs_answers_t  *a = ctx;
 
-    cs_bets_add(&a->settling.bets, event);
+    if (a->at >= a->from && a->take == CS_TAKE_SETTLE) {
+        cs_bets_add(&a->settling.bets, event);
+    }
 
     return 0;
 }
@@ -209,134 +342,69 @@ cs_answers_event(void *ctx, const cc_event_t *event)
 static int
 cs_answers_coupon(void *ctx, const cc_coupon_t *coupon)
 {
-    cs_answers_t  *a = ctx;
-
-    a->stopped = cs_settle_coupon(&a->settling, coupon);
-
-    cs_bets_clear(&a->settling.bets);
-
-    return a->stopped != CS_OK;
+    return cs_answers_each(ctx, coupon, NULL);
 }
 
 
-static cs_trust_e
-cs_answers_judge(void *ctx, const cs_coupon_t *stored, const cc_coupon_t *seen,
-    const char **doubt)
+static int
+cs_answers_unread(void *ctx, const cc_coupon_t *coupon, const char *reason)
 {
-    cs_answers_t  *a = ctx;
-
-    return a->kind == CS_ANSWER_ASKED
-           ? cs_answers_asked(a, stored, seen, doubt)
-           : cs_answers_listed(a, stored, seen, doubt);
+    return cs_answers_each(ctx, coupon, reason);
 }
 
 
-static cs_trust_e
-cs_answers_asked(cs_answers_t *a, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt)
+static int
+cs_answers_each(cs_answers_t *a, const cc_coupon_t *coupon,
+    const char *malformed)
 {
-    cs_asked_item_t  *item;
-
-    item = cs_asked_find(a->asked, seen->coupon_code);
-
-    if (item == NULL) {
-        cs_log(CS_LOG_ERROR, cs_msg("the API answers with a coupon that was "
-                                    "not asked for"),
-               cs_bytes("coupon", seen->coupon_code));
-        return CS_TRUST_NONE;
+    if (a->at++ >= a->from) {
+        a->stopped = cs_answers_take(a, coupon, malformed);
+        cs_bets_clear(&a->settling.bets);
     }
 
-    if (stored->version != item->version) {
-        item->moved = 1;
-        a->count.moved++;
-        return CS_TRUST_NONE;
-    }
-
-    item->answered = 1;
-
-    /* read by its code it looks active: only the list says that it is final */
-
-    if (stored->settled.doubt
-        && strcmp(stored->settled.doubt, cs_not_configured) == 0
-        && stored->status == seen->status
-        && cs_settle_seen(a->conf, seen->status) == CC_SEEN_ACTIVE)
-    {
-        *doubt = cs_not_configured;
-        return CS_TRUST_HELD;
-    }
-
-    return CS_TRUST_KNOWN;
+    return a->stopped != CS_OK || a->at == a->to;
 }
 
 
-static cs_trust_e
-cs_answers_listed(cs_answers_t *a, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt)
+static cs_status_e
+cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
+    const char *malformed)
 {
-    if (a->kind == CS_ANSWER_CALCULATED
-        && cs_settle_seen(a->conf, seen->status) == CC_SEEN_ACTIVE)
-    {
-        cs_log(CS_LOG_ERROR, cs_msg("the API calls a status final that is not "
-                                    "in final_statuses: the configuration is "
-                                    "wrong, money is held"),
-               cs_bytes("coupon", seen->coupon_code),
-               cs_number("status", seen->status));
-
-        *doubt = cs_not_configured;
-        return CS_TRUST_HELD;
+    if (a->take == CS_TAKE_EXPECT) {
+        cs_strings_add(&a->codes, coupon->coupon_code);
+        return CS_OK;
     }
 
-    if (stored->settled.doubt) {
-        return cs_answers_later(a, seen->coupon_code);
+    a->settling.unread = malformed != NULL;
+
+    if (malformed) {
+        cs_bets_clear(&a->settling.bets);
+        a->count.malformed++;
+
+        cs_log(CS_LOG_ERROR, cs_msg("what the API says of a coupon cannot be "
+                                    "used"),
+               cs_bytes("coupon", coupon->coupon_code),
+               cs_text("reason", malformed));
+
+        if (coupon->coupon_code.len == 0) {
+            return cs_answers_reject(a, coupon, malformed);
+        }
     }
 
-    switch (stored->settled.state) {
-
-    case CC_STATE_NONE:
-    case CC_STATE_ACTIVE:
-        return CS_TRUST_KNOWN;
-
-    case CC_STATE_RECALCULATING:
-        return cs_answers_later(a, seen->coupon_code);
-
-    case CC_STATE_FINAL:
-        break;
+    if (a->take == CS_TAKE_REJECT) {
+        return cs_answers_reject(a, coupon, a->reason);
     }
 
-    return cs_answers_final(a, stored, seen, doubt);
-}
+    if (a->take == CS_TAKE_HOLD) {
+        a->count.held++;
 
-
-static cs_trust_e
-cs_answers_final(cs_answers_t *a, const cs_coupon_t *stored,
-    const cc_coupon_t *seen, const char **doubt)
-{
-    const cc_settled_t  *settled = &stored->settled;
-
-    if (cs_settle_seen(a->conf, seen->status) != CC_SEEN_FINAL
-        || !seen->has_real_win
-        || cc_money_compare(seen->real_win, settled->credit) != 0)
-    {
-        *doubt = cs_otherwise;
-        return CS_TRUST_HELD;
+        cs_log(CS_LOG_ERROR, cs_msg("the wallet does not let a coupon through, "
+                                    "it waits"),
+               cs_bytes("coupon", coupon->coupon_code),
+               cs_text("reason", a->reason));
     }
 
-    if (settled->generation == 0) {
-        return CS_TRUST_KNOWN;
-    }
-
-    return settled->confirmed ? CS_TRUST_NONE
-                              : cs_answers_later(a, seen->coupon_code);
-}
-
-
-static cs_trust_e
-cs_answers_later(cs_answers_t *a, cc_str_t code)
-{
-    cs_strings_add(&a->waiting, code);
-    a->count.waiting++;
-
-    return CS_TRUST_NONE;
+    return cs_settle_coupon(&a->settling, coupon);
 }
 
 
@@ -344,6 +412,13 @@ const cs_answers_count_t *
 cs_answers_count(const cs_answers_t *a)
 {
     return &a->count;
+}
+
+
+const char *
+cs_answers_reason(const cs_answers_t *a)
+{
+    return a->reason;
 }
 
 

@@ -32,8 +32,6 @@ static cs_api_e cs_api_post(cs_api_t *api);
 static cs_api_e cs_api_ask(cs_api_t *api, const char *path,
     const cs_buffer_t *body, unsigned one);
 static cs_api_e cs_api_judge(cs_api_t *api);
-static cs_api_e cs_api_unusable(const cs_api_t *api,
-    const cc_answer_t *answer);
 static cs_api_e cs_api_failed(cs_api_t *api, const cc_answer_t *answer);
 static cs_api_e cs_api_code(cs_api_t *api);
 static cs_api_e cs_api_say(cs_api_t *api, cs_api_e result, const char *format,
@@ -186,6 +184,7 @@ cs_api_judge(cs_api_t *api)
         }
 
         api->reply.count = answer.count;
+        api->reply.malformed = answer.malformed;
         return CS_API_OK;
 
     case CC_SNAPSHOT_FAILED:
@@ -197,9 +196,9 @@ cs_api_judge(cs_api_t *api)
             return cs_api_code(api);
         }
 
-        return cs_api_say(api, cs_api_unusable(api, &answer), "the answer "
-                          "cannot be used: %s (byte %zu of %zu)",
-                          answer.reason, answer.offset, api->reply.text.len);
+        return cs_api_say(api, CS_API_AGAIN, "the answer cannot be used: %s "
+                          "(byte %zu of %zu)", answer.reason, answer.offset,
+                          api->reply.text.len);
 
     case CC_SNAPSHOT_STOPPED:
     case CC_SNAPSHOT_NO_MEMORY:
@@ -207,16 +206,6 @@ cs_api_judge(cs_api_t *api)
     }
 
     cs_no_memory();
-}
-
-
-/* JSON, an answer, and then a coupon that is none: its neighbours may do */
-
-static cs_api_e
-cs_api_unusable(const cs_api_t *api, const cc_answer_t *answer)
-{
-    return answer->count > 0 && cc_json_error(api->json) == NULL
-           ? CS_API_UNUSABLE : CS_API_AGAIN;
 }
 
 

@@ -28,14 +28,14 @@ typedef enum {
                                    before retry_after */
     CS_API_DENIED,              /* 401, 403: another token is needed */
     CS_API_UNKNOWN,             /* 471: there is no such coupon */
-    CS_API_WRONG,               /* 1002 or the like: it would say so again */
-    CS_API_UNUSABLE             /* a coupon in it has not the shape of one */
+    CS_API_WRONG                /* 1002 or the like: it would say so again */
 } cs_api_e;
 
 typedef struct {
     cc_str_t     text;          /* as it came; valid by cc_snapshot_read() */
     unsigned     one;           /* … with this */
-    unsigned     count;         /* coupons in it */
+    unsigned     count;         /* coupons in it, */
+    unsigned     malformed;     /* and how many have not the shape of one */
 } cs_reply_t;
 
 typedef struct cs_api_s  cs_api_t;
@@ -54,7 +54,7 @@ CC_MUST_USE cs_api_e cs_api_created(cs_api_t *api, int64_t from, int64_t to);
 /* coupons by their codes; the API leaves out those it does not know */
 CC_MUST_USE cs_api_e cs_api_results(cs_api_t *api, const cs_asked_t *asked);
 
-/* one coupon; CS_API_UNKNOWN */
+/* one coupon, which has to have the shape of one; CS_API_UNKNOWN */
 CC_MUST_USE cs_api_e cs_api_get(cs_api_t *api, cc_str_t code);
 
 /* the answer of the last call that was CS_API_OK; good until the next call */

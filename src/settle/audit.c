@@ -26,6 +26,8 @@ typedef struct {
 static cs_status_e cs_audit_ask(cs_audit_t *audit);
 static cs_status_e cs_audit_reply(cs_audit_t *audit);
 static int cs_audit_coupon(void *ctx, const cc_coupon_t *seen);
+static int cs_audit_malformed(void *ctx, const cc_coupon_t *seen,
+    const char *reason);
 static int cs_audit_event(void *ctx, const cc_event_t *event);
 static cs_status_e cs_audit_load(cs_audit_t *audit, cs_ledger_t *ledger,
     cc_str_t code);
@@ -179,6 +181,7 @@ cs_audit_reply(cs_audit_t *audit)
     sink.event = cs_audit_event;
     sink.coupon = cs_audit_coupon;
     sink.ctx = audit;
+    sink.malformed = cs_audit_malformed;
 
     reply = cs_api_reply(audit->api);
     audit->status = CS_OK;
@@ -194,6 +197,37 @@ cs_audit_reply(cs_audit_t *audit)
     }
 
     return audit->status;
+}
+
+
+/* nobody can tell whether it agrees; one without a code cannot be asked for */
+
+static int
+cs_audit_malformed(void *ctx, const cc_coupon_t *seen, const char *reason)
+{
+    cs_audit_t       *audit = ctx;
+    cs_asked_item_t  *item;
+
+    item = cs_asked_find(&audit->asked, seen->coupon_code);
+
+    if (item) {
+        item->answered = 1;
+    }
+
+    audit->compared += audit->second ? 0 : 1;
+
+    if (seen->coupon_code.len && !audit->second) {
+        cs_strings_add(&audit->suspects, seen->coupon_code);
+        return 0;
+    }
+
+    audit->differ++;
+
+    cs_print(seen->coupon_code.len ? seen->coupon_code
+                                   : cs_str_of("(no code)"));
+    (void) printf("  API: cannot be used: %s\n", reason);
+
+    return 0;
 }
 
 

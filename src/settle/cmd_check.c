@@ -252,6 +252,7 @@ static void
 cs_check_api(cs_check_t *check)
 {
     cs_api_t             *api;
+    const cs_reply_t     *reply;
     const cs_api_conf_t  *conf;
 
     conf = &check->args->conf.api;
@@ -263,13 +264,23 @@ cs_check_api(cs_check_t *check)
 
     api = cs_api_create(conf);
 
-    if (cs_api_calculated(api, 1) == CS_API_OK) {
-        cs_check_say(check, cs_ok, "API %s, %u coupons in the last minute",
-                     conf->base_url, cs_api_reply(api)->count);
-
-    } else {
+    if (cs_api_calculated(api, 1) != CS_API_OK) {
         cs_check_say(check, cs_wrong, "API %s: %s", conf->base_url,
                      cs_api_error(api));
+        cs_api_destroy(api);
+        return;
+    }
+
+    reply = cs_api_reply(api);
+
+    if (reply->malformed) {
+        cs_check_say(check, cs_wrong, "API %s: %u of the %u coupons of the "
+                     "last minute have not the shape of one", conf->base_url,
+                     reply->malformed, reply->count);
+
+    } else {
+        cs_check_say(check, cs_ok, "API %s, %u coupons in the last minute",
+                     conf->base_url, reply->count);
     }
 
     cs_api_destroy(api);

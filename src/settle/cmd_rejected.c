@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "answers.h"
 #include "buffer.h"
 #include "clock.h"
 #include "command.h"
@@ -212,7 +213,12 @@ cs_rejected_settle(cs_quarantine_t *q, cs_worker_t *worker, const char *id)
 
     reason = NULL;
 
-    if (cs_quarantine_in_stream(id) && cs_refunds_source(d.message.source)) {
+    if (cc_str_is(d.message.source, CS_SOURCE_API)) {
+        reason = "it is a coupon of the API, \"resolve CODE\" asks for it anew";
+
+    } else if (cs_quarantine_in_stream(id)
+               && cs_refunds_source(d.message.source))
+    {
         reason = cs_rejected_ours(q, &d);
     }
 

@@ -25,8 +25,6 @@ static int cs_resolve_by_hand(const cs_args_t *args, cs_store_t *store,
     const cc_coupon_t *coupon, const char *origin);
 static int cs_resolve_by_api(const cs_args_t *args, cs_store_t *store,
     const char *origin);
-static cs_status_e cs_resolve_settle(cs_answers_t *answers, cs_store_t *store,
-    const char *origin, const cs_reply_t *reply, cs_asked_t *asked);
 static cs_status_e cs_resolve_version(cs_store_t *store, cs_asked_t *asked,
     cc_str_t code);
 static void cs_resolve_versioned(void *ctx, const cs_coupon_t *coupon);
@@ -96,7 +94,9 @@ cs_resolve_by_hand(const cs_args_t *args, cs_store_t *store,
         break;
 
     case CS_AGAIN:
-        (void) cs_fail("the store cannot be written: %s",
+        (void) cs_fail(cs_store_held(store)
+                       ? "the wallet does not let it through: %s"
+                       : "the store cannot be written: %s",
                        cs_store_error(store));
         break;
     }
@@ -114,6 +114,7 @@ cs_resolve_by_api(const cs_args_t *args, cs_store_t *store, const char *origin)
     cc_str_t         code;
     cs_api_t        *api;
     cs_asked_t       asked;
+    cs_answer_t      answer;
     cs_status_e      status;
     cs_answers_t    *answers;
 
@@ -121,6 +122,11 @@ cs_resolve_by_api(const cs_args_t *args, cs_store_t *store, const char *origin)
     api = cs_api_create(&args->conf.api);
     answers = cs_answers_create(store, &args->conf);
     failed = -1;
+
+    memset(&answer, 0, sizeof(cs_answer_t));
+    answer.kind = CS_ANSWER_ASKED;
+    answer.origin = origin;
+    answer.asked = &asked;
 
     for (i = 0; i < CS_RESOLVE_TRIES && failed < 0; i++) {
 
@@ -132,12 +138,16 @@ cs_resolve_by_api(const cs_args_t *args, cs_store_t *store, const char *origin)
         }
 
         if (status == CS_OK) {
-            status = cs_resolve_settle(answers, store, origin,
-                                       cs_api_reply(api), &asked);
+            answer.reply = cs_api_reply(api);
+            status = cs_answers_settle(answers, &answer);
         }
 
         if (status != CS_OK) {
             failed = cs_fail("the store: %s", cs_store_error(store));
+
+        } else if (cs_answers_count(answers)->rejected) {
+            failed = cs_fail("the ledger refuses it: %s",
+                             cs_answers_reason(answers));
 
         } else if (asked.items[0].answered) {
             failed = 0;
@@ -156,37 +166,6 @@ cs_resolve_by_api(const cs_args_t *args, cs_store_t *store, const char *origin)
     cs_api_destroy(api);
 
     return failed;
-}
-
-
-static cs_status_e
-cs_resolve_settle(cs_answers_t *answers, cs_store_t *store, const char *origin,
-    const cs_reply_t *reply, cs_asked_t *asked)
-{
-    cs_status_e  status;
-
-    cs_log_hold();
-
-    status = cs_store_begin(store, CS_WRITE);
-
-    if (status == CS_OK) {
-        status = cs_answers_settle(answers, CS_ANSWER_ASKED, origin, reply,
-                                   asked);
-    }
-
-    if (status == CS_OK) {
-        status = cs_store_commit(store);
-    }
-
-    if (status == CS_OK) {
-        cs_log_release();
-
-    } else {
-        cs_store_rollback(store);
-        cs_log_discard();
-    }
-
-    return status;
 }
 
 

@@ -46,7 +46,6 @@ cs_poll_init(cs_poll_t *p, const cs_conf_t *conf, cs_store_t *store,
     p->store_retry.what = "store of the poller";
     p->store_retry.cap = CS_POLL_RETRY_CAP;
 
-    p->limit = CS_ASKED_MAX;
     p->schedule.first = eager ? 0 : conf->api.confirm_after;
     p->schedule.pause = conf->api.confirm_after;
 }
@@ -261,7 +260,10 @@ cs_poll_calculated(cs_poll_t *p)
     cs_log(CS_LOG_INFO, cs_msg("polled"), cs_number("minutes", minutes),
            cs_number("coupons", count->coupons),
            cs_number("operations", count->operations),
-           cs_number("doubts", count->doubts));
+           cs_number("doubts", count->doubts),
+           cs_number("held", count->held),
+           cs_number("malformed", count->malformed),
+           cs_number("rejected", count->rejected));
 
     cs_answers_waiting(p->answers, cs_poll_not_waiting, p);
 
@@ -305,10 +307,6 @@ cs_poll_due(cs_poll_t *p)
     size_t            i;
     int64_t           now;
     cs_asked_item_t  *item;
-
-    if (p->asked.n > p->limit) {
-        p->asked.n = p->limit;
-    }
 
     if (!cs_poll_ask(p, "confirm")) {
         return;

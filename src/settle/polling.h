@@ -34,10 +34,11 @@ typedef struct {
     int64_t        until;
     int64_t        created;      /* coupons created from here on */
     cs_buffer_t    after;        /* the last code that was read */
-    int64_t        slice;        /* of a creation period, in ms */
     unsigned       read;         /* coupons that the API gave … */
     unsigned       unknown;      /* … and did not know */
     unsigned       operations;
+    unsigned       held;         /* coupons that were taken, but … */
+    unsigned       rejected;     /* … not as they should have been */
     unsigned       groups;       /* requests so far */
 } cs_recovery_t;
 
@@ -65,8 +66,6 @@ typedef struct {
     cs_schedule_t     schedule;
     cs_recovery_t     recovery;
     cs_asked_t        asked;
-    unsigned          operations;    /* that the answer to them brought */
-    unsigned          limit;         /* codes in the next question */
 } cs_poll_t;
 
 

@@ -10,14 +10,13 @@
 
 
 #define CS_RECOVERY_MARGIN   (10 * 60 * 1000)    /* around the break, in ms */
-#define CS_RECOVERY_MINUTE   (60 * 1000)
 #define CS_RECOVERY_REPORT   20                  /* requests between reports */
 
 
 static void cs_recovery_codes(cs_poll_t *p);
 static void cs_recovery_advance(cs_poll_t *p);
 static void cs_recovery_period(cs_poll_t *p);
-static void cs_recovery_narrow(cs_poll_t *p, int64_t to);
+static void cs_recovery_count(cs_poll_t *p);
 static void cs_recovery_finish(cs_poll_t *p);
 static void cs_recovery_report(const cs_recovery_t *r, const char *text);
 
@@ -40,7 +39,6 @@ cs_recovery_begin(cs_poll_t *p, int64_t since, int64_t created)
     memset(r, 0, sizeof(cs_recovery_t));
 
     r->phase = CS_RECOVER_CODES;
-    r->slice = CS_API_SLICE;
     r->after = after;
     r->after.len = 0;
     r->since = since - CS_RECOVERY_MARGIN;
@@ -95,7 +93,7 @@ cs_recovery_codes(cs_poll_t *p)
 
     status = cs_store_unconfirmed(p->store, after,
                                   r->since - p->conf->api.recheck,
-                                  p->limit, cs_asked_listed, &p->asked);
+                                  CS_ASKED_MAX, cs_asked_listed, &p->asked);
 
     if (status == CS_NONE) {
         r->phase = CS_RECOVER_PERIODS;
@@ -120,8 +118,7 @@ cs_recovery_advance(cs_poll_t *p)
     cs_recovery_t    *r = &p->recovery;
     cs_asked_item_t  *item;
 
-    r->groups++;
-    r->operations += p->operations;
+    cs_recovery_count(p);
 
     for (i = 0; i < p->asked.n; i++) {
 
@@ -159,15 +156,10 @@ cs_recovery_period(cs_poll_t *p)
         return;
     }
 
-    to = r->created + r->slice;
+    to = r->created + CS_API_SLICE;
     to = to < r->until ? to : r->until;
 
     result = cs_api_created(p->api, r->created, to);
-
-    if (result == CS_API_UNUSABLE) {
-        cs_recovery_narrow(p, to);
-        return;
-    }
 
     if (result != CS_API_OK) {
         cs_poll_api_failed(p, result);
@@ -183,36 +175,25 @@ cs_recovery_period(cs_poll_t *p)
         return;
     }
 
-    r->groups++;
+    cs_recovery_count(p);
+
     r->read += cs_answers_count(p->answers)->coupons;
-    r->operations += cs_answers_count(p->answers)->operations;
     r->created = to;
-    r->slice = CS_API_SLICE;
 }
 
 
-/* as cs_poll_narrow(), until a minute with such a coupon in it is left out */
-
 static void
-cs_recovery_narrow(cs_poll_t *p, int64_t to)
+cs_recovery_count(cs_poll_t *p)
 {
-    char            time[CS_TIME_TEXT];
-    cs_recovery_t  *r = &p->recovery;
+    cs_recovery_t             *r = &p->recovery;
+    const cs_answers_count_t  *count;
 
-    cs_poll_api_back(p);
+    count = cs_answers_count(p->answers);
 
-    if (to - r->created > CS_RECOVERY_MINUTE) {
-        r->slice = (to - r->created + 1) / 2;
-        return;
-    }
-
-    cs_time_format(time, r->created);
-    cs_log(CS_LOG_ERROR, cs_msg("the coupons created in a minute are left out: "
-                                "one of them cannot be used"),
-           cs_text("minute", time), cs_text("reason", cs_api_error(p->api)));
-
-    r->created = to;
-    r->slice = CS_API_SLICE;
+    r->groups++;
+    r->operations += count->operations;
+    r->held += count->held + count->malformed;
+    r->rejected += count->rejected;
 }
 
 
@@ -247,5 +228,6 @@ cs_recovery_report(const cs_recovery_t *r, const char *text)
 {
     cs_log(CS_LOG_INFO, cs_msg(text), cs_number("requests", r->groups),
            cs_number("coupons", r->read), cs_number("unknown", r->unknown),
-           cs_number("operations", r->operations));
+           cs_number("operations", r->operations),
+           cs_number("held", r->held), cs_number("rejected", r->rejected));
 }

@@ -37,7 +37,7 @@ void cs_recovery_step(cs_poll_t *poll);
 /* asks for poll->asked and settles the answer; 0: it failed, and was said */
 int cs_poll_ask(cs_poll_t *poll, const char *what);
 
-/* settles the answer in a transaction of its own; a failure was said */
+/* settles the answer that the API gave last; a failure was said */
 CC_MUST_USE cs_status_e cs_poll_settle(cs_poll_t *poll, cs_answer_kind_e kind,
     const char *origin, cs_asked_t *asked);
 

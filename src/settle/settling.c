@@ -72,7 +72,7 @@ cs_settle_rules(cs_settling_t *s, const cc_coupon_t *seen, cc_settlement_t *out)
 
         out->next = s->stored.settled;
         out->next.doubt = doubt;
-        out->adopt = out->next.state != CC_STATE_FINAL;
+        out->adopt = out->next.state != CC_STATE_FINAL && !s->unread;
 
         if (out->next.state == CC_STATE_NONE) {
             out->next.state = CC_STATE_ACTIVE;

@@ -32,6 +32,8 @@ typedef struct {
     cs_judge_pt        judge;          /* NULL: authoritative says it */
     void              *judge_ctx;
     unsigned           known_only;     /* an unknown coupon is CS_NONE */
+    unsigned           unread;         /* of what is seen only code and raw are
+                                          known; the judge holds it */
     cs_bets_t          bets;           /* of the coupon that comes next */
 
     /* counted up for the owner */

@@ -269,6 +269,7 @@ sub send_answer
 # code=N      code 0 and error_code N, in an answer with HTTP 200
 # echo        an error whose message repeats the token
 # extra       a coupon more than was asked for
+# nameless    a coupon more, whose code is a number
 # elsewhere   a redirect
 sub misbehave
 {
@@ -293,6 +294,10 @@ sub misbehave
         return send_answer($client, 302, '{}', "Location: http://x.test/\r\n");
     } elsif ($fault eq 'extra') {
         $text =~ s/\[/[{"coupon_code":"extra","status":2,"real_win":9},/;
+        $text =~ s/,\]/]/;
+        return send_answer($client, 200, $text);
+    } elsif ($fault eq 'nameless') {
+        $text =~ s/\[/[{"coupon_code":7,"status":2,"real_win":9},/;
         $text =~ s/,\]/]/;
         return send_answer($client, 200, $text);
     } elsif ($fault eq 'cut') {

@@ -54,6 +54,7 @@ answer_end(cs_api_t *api)
     }
 
     api->reply.count = answer.count;
+    api->reply.malformed = answer.malformed;
     provider.under_way();
 
     return CS_API_OK;

@@ -79,7 +79,7 @@ static cc_envelope_status_e
 record_body(record_t *record, cc_str_t body, unsigned stop_at)
 {
     cc_str_t              exact = unit_exact(body);
-    cc_envelope_sink_t    sink = { on_event, on_coupon, NULL };
+    cc_envelope_sink_t    sink = { on_event, on_coupon, NULL, NULL };
     cc_envelope_status_e  status;
 
     memset(record, 0, sizeof(*record));

@@ -187,7 +187,7 @@ twin_read(cc_json_t *reader, cc_str_t text, const char **what)
     json_walk_t            walk;
     const char            *error;
     cc_envelope_t          read;
-    cc_envelope_sink_t     sink = { twin_event, twin_coupon, NULL };
+    cc_envelope_sink_t     sink = { twin_event, twin_coupon, NULL, NULL };
     cc_envelope_status_e   status;
 
     error = json_walk(reader, text, &walk);

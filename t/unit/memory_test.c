@@ -143,7 +143,7 @@ test_short(void)
     char                  text[4096];
     cc_str_t              body = make_body(text, sizeof(text));
     unsigned              n, wrong = 0;
-    cc_envelope_sink_t    sink = { on_event, on_coupon, NULL };
+    cc_envelope_sink_t    sink = { on_event, on_coupon, NULL, NULL };
     cc_envelope_status_e  status;
 
     for (n = 1; n < 1000; n++) {

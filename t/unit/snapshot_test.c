@@ -1,6 +1,7 @@
 /*
  * The answers of the provider's API, rule by rule: what counts as an answer,
- * where its coupons stand, and how a bet is named.  The shape of a coupon is
+ * where its coupons stand, how a bet is named, and that a malformed coupon does
+ * not keep its neighbours from being read.  The shape of a coupon is
  * that of a callback and is tested there; here is only what differs.
  */
 
@@ -13,7 +14,8 @@
 #define LIST(coupons)                                                         \
     ANSWER("{\"query_type\":\"ids\",\"coupons\":[" coupons "]}")
 #define COUPON(members)  "{\"coupon_code\":\"000272\",\"status\":2" members "}"
-#define BETS(bets)       LIST(COUPON(",\"events_data\":[" bets "]"))
+#define BET(bets)        COUPON(",\"events_data\":[" bets "]")
+#define BETS(bets)       LIST(BET(bets))
 
 
 static cc_json_t    *json;
@@ -51,7 +53,7 @@ is_taken(const char *text, unsigned one, const char *want, int line)
     cc_snapshot_status_e  status = read_text(unit_cstr(text), one);
 
     tap_ok(status == CC_SNAPSHOT_OK && strcmp(seen.text, want) == 0
-           && answer.count == seen.coupons,
+           && answer.count == seen.coupons + seen.malformed,
            line, "takes %s", text);
 
     if (status != CC_SNAPSHOT_OK || strcmp(seen.text, want) != 0) {
@@ -75,6 +77,31 @@ is_refused(const char *word, const char *text, unsigned one, int line)
     }
 }
 
+/* what follows in the same list is read; alone it would be no answer */
+
+static void
+is_passed_over(const char *word, const char *want, const char *coupon, int line)
+{
+    char  text[1024];
+
+    (void) snprintf(text, sizeof(text), LIST("%s,%s"), coupon, COUPON(""));
+
+    tap_ok(read_text(unit_cstr(text), 0) == CC_SNAPSHOT_OK
+           && strcmp(seen.text, want) == 0 && strstr(seen.reason, word)
+           && strcmp(seen.raw, coupon) == 0 && answer.count == 2
+           && answer.malformed == 1 && seen.malformed == 1,
+           line, "passes over (%s) %s", word, coupon);
+
+    if (strcmp(seen.text, want) != 0) {
+        diag("got %s, %s, raw %s", seen.text, seen.reason, seen.raw);
+    }
+
+    (void) snprintf(text, sizeof(text), LIST("%s"), coupon);
+    is_refused(word, text, 1, line);
+}
+
+#define passes(word, want, coupon)                                            \
+    is_passed_over(word, want " 000272:2:-[]", coupon, __LINE__)
 #define takes(want, text)     is_taken(text, 0, want, __LINE__)
 #define takes_one(want, text) is_taken(text, 1, want, __LINE__)
 #define refuses(word, text)   is_refused(word, text, 0, __LINE__)
@@ -109,8 +136,8 @@ test_places(void)
     refuses("body", ANSWER("null"));
     refuses("body", ANSWER("\"\""));
     refuses("body", "{\"code\":1}");
-    refuses("not an object", ANSWER("[[]]"));
-    refuses("not an object", ANSWER("[null]"));
+    is_refused("not an object", ANSWER("[[]]"), 1, __LINE__);
+    takes("!", ANSWER("[{}]"));
 }
 
 
@@ -200,30 +227,53 @@ test_bets(void)
     takes("000272:2:-[1]", BETS("{\"uuid\":\"2\",\"id\":1}"));
     takes("000272:2:-[1,2]", BETS("{\"id\":1},{\"uuid\":2}"));
 
-    refuses("no id", BETS("{}"));
-    refuses("no id", BETS("{\"id\":null}"));
-    refuses("no id", BETS("{\"id\":null,\"uuid\":\"1\"}"));
-    refuses("no id", BETS("{\"id\":1.5}"));
-    refuses("no id", BETS("{\"id\":-1}"));
-    refuses("id is empty", BETS("{\"id\":\"\"}"));
+    passes("no id", "000272!", BET("{}"));
+    passes("no id", "000272!", BET("{\"id\":null}"));
+    passes("no id", "000272!", BET("{\"id\":null,\"uuid\":\"1\"}"));
+    passes("no id", "000272!", BET("{\"id\":1.5}"));
+    passes("no id", "000272!", BET("{\"id\":-1}"));
+    passes("id is empty", "000272!", BET("{\"id\":\"\"}"));
+    passes("not an object", "000272!", BET("{\"id\":1},[[{\"id\":2}]]"));
+    passes("not an array", "000272!", COUPON(",\"events_data\":{\"a\":[]}"));
 }
 
 
 static void
 test_coupons(void)
 {
-    refuses("coupon_code", LIST("{\"status\":2}"));
-    refuses("coupon_code is not a string",
-            LIST("{\"coupon_code\":272,\"status\":2}"));
-    refuses("status", LIST("{\"coupon_code\":\"272\"}"));
-    refuses("exact decimal", LIST(COUPON(",\"real_win\":1.123456789")));
-    refuses("exact decimal", LIST(COUPON(",\"real_win\":1234567890.123456")));
-    refuses("negative", LIST(COUPON(",\"real_win\":-1")));
-    refuses("do not agree", LIST(COUPON(",\"real_win\":1,\"realWin\":2")));
+    passes("coupon_code", "!", "{\"status\":2}");
+    passes("coupon_code is not a string", "!",
+           "{\"coupon_code\":272,\"status\":2}");
+    passes("configured shape", "!", "{\"coupon_code\":\"\",\"status\":2}");
+    passes("status", "272!", "{\"coupon_code\":\"272\"}");
+    passes("exact decimal", "000272!", COUPON(",\"real_win\":1.123456789"));
+    passes("exact decimal", "000272!",
+           COUPON(",\"real_win\":1234567890.123456"));
+    passes("negative", "000272!", COUPON(",\"real_win\":-1"));
+    passes("do not agree", "000272!",
+           COUPON(",\"real_win\":1,\"realWin\":2"));
 
-    /* the second of two is wrong: who reads first without a sink sees it */
+    /* its code may stand behind what is wrong */
 
-    refuses("status", LIST(COUPON("") ",{\"coupon_code\":\"272\"}"));
+    passes("status", "27/2!",
+           "{\"status\":[{\"coupon_code\":\"1\"}],\"x\":[{}],"
+           "\"coupon_code\":\"27\\/2\",\"y\":{\"z\":[]}}");
+    passes("status", "!", "{\"status\":\"2\",\"coupon_code\":[\"1\"]}");
+
+    passes("not an object", "!", "null");
+    passes("not an object", "!", "7");
+    passes("not an object", "!", "\"27\"");
+    passes("not an object", "!", "[{\"coupon_code\":\"1\",\"status\":2}]");
+
+    takes("000272:2:-[] 272! 000272:2:-[]",
+          LIST(COUPON("") ",{\"coupon_code\":\"272\"}," COUPON("")));
+    takes("000272! 000272:2:-[3]",
+          ANSWER("[" BET("{\"id\":1},{}") "," BET("{\"id\":3}") "]"));
+
+    /* but what is no JSON, or no answer, is none for all of them */
+
+    refuses("twice", LIST("{\"coupon_code\":\"1\",\"coupon_code\":\"1\"}"));
+    refuses("JSON", LIST("{\"coupon_code\":\"272\"}") "}");
 }
 
 
@@ -237,6 +287,13 @@ test_stop(void)
                  unit_text(LIST(COUPON("") "," COUPON("") "," COUPON(""))), 0)
        == CC_SNAPSHOT_STOPPED && seen.coupons == 2,
        "the sink stops the reading");
+
+    memset(&seen, 0, sizeof(seen));
+    seen.stop_at = 1;
+
+    ok(seen_read(&seen, json, &answer, unit_text(LIST("{}," COUPON(""))), 0)
+       == CC_SNAPSHOT_STOPPED && seen.coupons == 0,
+       "and so it does at a malformed coupon");
 }
 
 

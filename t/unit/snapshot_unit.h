@@ -3,6 +3,8 @@
  * with a sink that writes down what it is given, one coupon after the other:
  *
  *     000272:2:125.50[98123=2,7]
+ *
+ * What has not the shape of a coupon is its code, if it has one, and "!".
  */
 
 #ifndef CC_SNAPSHOT_UNIT_H
@@ -18,6 +20,9 @@ typedef struct {
     char      bets[1024];
     size_t    nbets;
     unsigned  coupons;
+    unsigned  malformed;
+    char      reason[128];      /* of the last malformed one, */
+    char      raw[1024];        /* and as it was written */
     unsigned  stop_at;          /* stops at this coupon; 0: never */
 } seen_t;
 
@@ -79,11 +84,33 @@ seen_coupon(void *ctx, const cc_coupon_t *coupon)
 }
 
 
+static int TAP_UNUSED
+seen_malformed(void *ctx, const cc_coupon_t *coupon, const char *reason)
+{
+    seen_t  *seen = ctx;
+
+    if (seen->coupons + ++seen->malformed == seen->stop_at) {
+        return 1;
+    }
+
+    seen_add(seen->text, sizeof(seen->text), &seen->len, "%s%.*s!",
+             seen->len ? " " : "", (int) coupon->coupon_code.len,
+             (const char *) coupon->coupon_code.data);
+    (void) snprintf(seen->reason, sizeof(seen->reason), "%s", reason);
+    (void) snprintf(seen->raw, sizeof(seen->raw), "%.*s",
+                    (int) coupon->raw.len, (const char *) coupon->raw.data);
+    seen->nbets = 0;
+
+    return 0;
+}
+
+
 static cc_snapshot_status_e TAP_UNUSED
 seen_read(seen_t *seen, cc_json_t *json, cc_answer_t *answer, cc_str_t text,
     unsigned one)
 {
-    cc_envelope_sink_t  sink = { seen_event, seen_coupon, seen };
+    cc_envelope_sink_t  sink = { seen_event, seen_coupon, seen,
+                                 seen_malformed };
 
     return cc_snapshot_read(answer, json, text, one, &sink);
 }
