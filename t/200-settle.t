@@ -254,6 +254,11 @@ like($out, qr/recalculation_debit\s+-125\.50\s+sum\s+0\.00\s+b3$/m,
 is($status, 1, 'show of a coupon that is not there');
 like($err, qr/no coupon "272"/, '... says so');
 
+# --- what these tests rest on
+
+ok(!eval { ledger($settle->{config}, $_); 1 }, "a wrong query dies: $_")
+    for 'SELECT * FROM nowhere', 'SELECT nothing FROM coupons', 'SELEC 1';
+
 is($settle->stop, 0, 'SIGTERM ends the daemon with 0');
 unlike($settle->log_text, qr/level=error/, 'nothing went wrong on the way');
 

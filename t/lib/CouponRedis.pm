@@ -90,7 +90,7 @@ sub connected
     return $self->{socket} if $self->{socket}
         && ($self->{socket_pid} // 0) == ($self->{pid} // 0);
 
-    my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
+    my $socket = IO::Socket::INET->new(PeerAddr => $self->{host} // '127.0.0.1',
         PeerPort => $self->{port}, Timeout => 5) or die "redis: $!\n";
     $socket->autoflush(1);
     if (defined $self->{password}) {

@@ -38,6 +38,7 @@ use File::Basename qw(basename dirname);
 use File::Path 'remove_tree';
 use File::Temp ();
 use IO::Socket::INET;
+use POSIX ();
 use Test::More ();
 use Time::HiRes 'sleep';
 
@@ -169,6 +170,7 @@ sub sanitizer_env
 # A private Redis; %conf adds to or replaces its settings.
 #   start_redis(appendfsync => 'everysec', requirepass => 'x')
 #   start_redis(program => CouponRedis::beside('valkey-server'))
+#   start_redis(bind => '127.0.0.2', host => '127.0.0.2')
 # A CouponRedis: port, cmd(...), and all of CouponProcess; restart() comes back
 # on the same port and files.
 sub start_redis
@@ -177,6 +179,7 @@ sub start_redis
     my $path = server_dir('redis');
     my $program = delete $conf{program} // $ENV{COUPON_REDIS}
                   // 'redis-server';
+    my $host = delete $conf{host} // '127.0.0.1';
 
     %conf = (
         bind => '127.0.0.1', port => free_port(), dir => $path,
@@ -189,7 +192,7 @@ sub start_redis
     my $redis = CouponRedis->new(
         name => 'redis', dir => $path, log => "$path/log",
         command => [$program, "$path/redis.conf"],
-        port => $conf{port}, password => $conf{requirepass},
+        host => $host, port => $conf{port}, password => $conf{requirepass},
     );
     $redis->restart;
     return $redis;
@@ -200,6 +203,7 @@ sub start_redis
 #   server, http, main   what to add to that block
 #   workers              number of workers (1)
 #   level                level of the error log (info)
+#   prefix               [program, arguments] that runs nginx
 #   listen               what to add to listen: with reuseport each worker has
 #                        its own socket, and the kernel spreads connections
 # A CouponProcess with {port}, {dir}, {error_log}, {access_log}; reload(%opts)
@@ -211,7 +215,7 @@ sub start_nginx
 
     my $self = CouponProcess->new(
         name => 'nginx', dir => $path, log => "$path/stderr",
-        command => [$nginx, '-p', "$path/", '-e', "$path/error.log",
+        command => [@{ $options{prefix} // [] }, $nginx, '-p', "$path/", '-e', "$path/error.log",
                     '-c', "$path/nginx.conf"],
         env => { sanitizer_env() }, quit => 'QUIT',
         port => free_port(), error_log => "$path/error.log",
@@ -381,35 +385,68 @@ sub ledger_write
 
 
 # Rows of a query on the ledger of a configuration; each an array of columns.
+# None as long as the daemon has not made the tables; a query that fails for any
+# other reason dies: a wrong one at once, else when the store does not come back.
 sub ledger
 {
     my ($config, $query) = @_;
-    my ($url) = read_file($config) =~ /^url = (postgresql:.+)$/m;
-    return ledger_postgres($url, $query) if $url;
+    my ($rows, $error);
 
-    my ($database) = read_file($config) =~ /^url = sqlite:(.+)$/m;
+    wait_for {
+        ($rows, $error) = ledger_query($config, $query);
+        defined $rows
+            || $error =~ /no such (?:table|column)|does not exist|syntax error/;
+    } 5;
 
-    # the daemon may not have made the tables yet
-    return unless -s $database;
-    open my $rows, '-|', 'sqlite3', '-readonly', '-separator', "\x1f",
-        '-cmd', '.timeout 5000', $database, $query or die "sqlite3: $!";
-    chomp(my @rows = <$rows>);
-    close $rows;
-    return map { [ split /\x1f/, $_, -1 ] } @rows;
+    die "the ledger says: $error\nto: $query\n"
+        unless defined $rows || ledger_missing($config, $error);
+
+    return map { [ split /\x1f/, $_, -1 ] } split /\x1e/, $rows // '';
 }
 
 
-sub ledger_postgres
+# The text of the rows, parted by \x1e; or undef and what is wrong.
+sub ledger_query
 {
-    my ($url, $query) = @_;
+    my ($config, $query) = @_;
+    my ($url) = read_file($config) =~ /^url = ((?:postgresql|sqlite):.+)$/m
+        or die "no store in $config";
+    my ($database) = $url =~ /^sqlite:(.+)/;
+    my $errors = workdir() . '/ledger.err';
 
-    open my $rows, '-|', 'psql', '-X', '-q', '-A', '-t', '-F', "\x1f",
-        '-R', "\x1e", '-d', $url, '-c', $query or die "psql: $!";
+    return (undef, 'no such table') if $database && !-s $database;
+
+    my $pid = open(my $out, '-|') // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', $errors;
+        exec $database
+            ? ('sqlite3', '-readonly', '-bail', '-separator', "\x1f",
+               '-newline', "\x1e", '-cmd', '.timeout 5000', $database, $query)
+            : ('psql', '-X', '-q', '-A', '-t', '-F', "\x1f", '-R', "\x1e",
+               '-v', 'ON_ERROR_STOP=1', '-d', $url, '-c', $query)
+            or POSIX::_exit(127);
+    }
+
     local $/;
-    my $text = <$rows> // '';
-    close $rows;
+    my $text = <$out> // '';
+    return (undef, read_file($errors) || "exit status $?") unless close $out;
+
     $text =~ s/\n\z//;
-    return map { [ split /\x1f/, $_, -1 ] } split /\x1e/, $text;
+    return $text;
+}
+
+
+# Whether a query failed because there are no tables at all yet.
+sub ledger_missing
+{
+    my ($config, $error) = @_;
+
+    return unless $error =~ /no such table|relation .* does not exist/;
+
+    my ($rows, $why) = ledger_query($config,
+                                    'SELECT 1 FROM coupon_callback_batches');
+    return !defined $rows
+           && $why =~ /no such table|relation .* does not exist/;
 }
 
 
