@@ -30,6 +30,8 @@ guards=(
 |ngx_strcmp(fence->run_id, conn->run_id) == 0|1"
     "src/ngx/fence.c|t/365-fence-elsewhere.t|a fence is as old as the write\
 |fenced->epoch != fence->epoch|0"
+    "src/ngx/fence.c|t/366-fence-addresses.t|a fence follows to the master\
+|ngx_http_coupon_redis_avoid(fence);|"
     "src/ngx/durability.c|t/150-redis.t|a policy that evicts is no durability\
 |(ngx_strncmp(value, \"allkeys-\", 8) == 0)|0"
     "src/ngx/redis_stray.c|t/160-fake-redis.t|a reply too many is refused\
