@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CouponMetrics;
 use CouponTest;
 use Test::More;
 use Time::HiRes 'time';
@@ -53,69 +54,10 @@ sub send_one
 sub scrape
 {
     my $answer = get($nginx, '/metrics');
-    my (%sample, %type, %help, $family);
-    my @wrong;
-
-    for my $line (split /\n/, $answer->{body}) {
-        if (my ($what, $of, $text) = $line =~ /^# (HELP|TYPE) (\w+) (.+)$/) {
-            my $known = $what eq 'HELP' ? \%help : \%type;
-            push @wrong, "twice: $line" if exists $known->{$of};
-            push @wrong, "no type: $line"
-                if $what eq 'TYPE' && $text !~ /^(?:counter|gauge|histogram)$/;
-            $known->{$of} = $text;
-            $family = $of;
-            next;
-        }
-
-        my ($name, $labels, $value) =
-            $line =~ /^(\w+)(\{(?:\w+="(?:[^"\\\n]|\\["\\n])*",?)+\})? (\S+)$/;
-        if (!defined $name) {
-            push @wrong, "no sample: $line";
-            next;
-        }
-
-        push @wrong, "no number: $line" if $value !~ /^\d+(?:\.\d+)?$/;
-        push @wrong, "out of its family: $line"
-            if ($name =~ s/_(?:bucket|sum|count)$//r) ne $family
-               && $name ne $family;
-        push @wrong, "no type or help: $line"
-            if !$type{$family} || !$help{$family};
-        push @wrong, "a counter is called total: $line"
-            if ($type{$family} // '') eq 'counter' && $name !~ /_total$/;
-        push @wrong, "twice: $line" if exists $sample{ $name . ($labels // '') };
-        $sample{ $name . ($labels // '') } = $value;
-    }
+    my ($sample, @wrong) = metrics_parse($answer->{body});
 
     is_deeply \@wrong, [], 'the text is well-formed' or diag $answer->{body};
-    is_deeply [ histograms(%sample) ], [], 'the histograms are cumulative';
-    return %sample;
-}
-
-
-# What is wrong with the histograms.
-sub histograms
-{
-    my (%sample) = @_;
-    my (%buckets, @wrong);
-
-    for (keys %sample) {
-        next unless /^(\w+)_bucket(\{.*),le="([^"]+)"\}$/;
-        push @{ $buckets{"$1 $2"} }, [$3 eq '+Inf' ? 9**9**9 : $3, $sample{$_}];
-    }
-
-    for my $key (keys %buckets) {
-        my ($name, $labels) = split / /, $key, 2;
-        my @values = map { $_->[1] } sort { $a->[0] <=> $b->[0] }
-                     @{ $buckets{$key} };
-        push @wrong, "$key: @values"
-            if "@values" ne join ' ', sort { $a <=> $b } @values;
-        push @wrong, "$key: the count"
-            if $sample{"${name}_count$labels}"} != $values[-1];
-        push @wrong, "$key: no sum" unless defined $sample{"${name}_sum$labels}"};
-    }
-
-    push @wrong, 'no histogram' unless %buckets;
-    return @wrong;
+    return %$sample;
 }
 
 
