@@ -57,7 +57,7 @@ BENCH_MODULE  := build/bench/ngx_http_bench_module.so
 TRUTH_BIN     := $(TRUTH:t/truth/%.c=$(OUT)/t/truth/%)
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
-SETTLE_LIBS   := -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
+SETTLE_LIBS   := -lmicrohttpd -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
 SETTLE_CFLAGS  = -I$(shell pg_config --includedir)
 
 Q             := $(if $(V),,@)

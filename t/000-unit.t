@@ -1,5 +1,6 @@
-# Runs the unit tests of the core, plain C programs that speak TAP themselves:
-# every t/unit/NAME.c that was built to build/t/NAME is one subtest here.
+# Runs the unit tests, plain C programs that speak TAP themselves: every
+# t/unit/NAME.c, of the core, that was built to build/t/NAME, and of the daemon
+# those of t/settle that need no store (the others are in t/220).
 
 use strict;
 use warnings;
@@ -10,6 +11,8 @@ use FindBin;
 my $root  = "$FindBin::Bin/..";
 my $build = $ENV{COUPON_BUILD} || "$root/build";
 my @names = sort map { m{([^/]+)\.c$} } glob "$root/t/unit/*_test.c";
+push @names, sort grep { !m{/store_} } map { m{(settle/[^/]+)\.c$} }
+                                       glob "$root/t/settle/*_test.c";
 
 chdir $root or die "$root: $!";
 ok @names > 0, 'there are unit tests';

@@ -16,6 +16,7 @@
 
 #include "answers_internal.h"
 #include "clock.h"
+#include "counters.h"
 #include "log.h"
 
 
@@ -220,6 +221,8 @@ cs_answers_part(cs_answers_t *a, cs_take_e take, unsigned from, unsigned to,
         {
             return status;
         }
+
+        cs_count(CS_COUNT_RETRY + CS_CAUSE_COLLISION, 1);
     }
 }
 
@@ -380,6 +383,7 @@ cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
     if (malformed) {
         cs_bets_clear(&a->settling.bets);
         a->count.malformed++;
+        cs_count(CS_COUNT_API_MALFORMED, 1);
 
         cs_log(CS_LOG_ERROR, cs_msg("what the API says of a coupon cannot be "
                                     "used"),
@@ -397,6 +401,7 @@ cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
 
     if (a->take == CS_TAKE_HOLD) {
         a->count.held++;
+        cs_count(CS_COUNT_RETRY + CS_CAUSE_WALLET, 1);
 
         cs_log(CS_LOG_ERROR, cs_msg("the wallet does not let a coupon through, "
                                     "it waits"),

@@ -9,6 +9,7 @@
 
 #include "answers_internal.h"
 #include "clock.h"
+#include "counters.h"
 #include "log.h"
 #include "message.h"
 
@@ -95,6 +96,8 @@ cs_answers_put_aside(cs_answers_t *a, const cc_coupon_t *coupon,
     rejected.body = coupon->raw;
     rejected.received_at = cs_now();
     rejected.rejected_at = rejected.received_at;
+
+    cs_count(CS_COUNT_REJECTED + CS_REJECT_COUPON, 1);
 
     status = cs_store_rejected_add(a->store, &rejected);
 

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "api.h"
+#include "counters.h"
 #include "api_http.h"
 #include "clock.h"
 
@@ -146,17 +147,23 @@ static cs_api_e
 cs_api_ask(cs_api_t *api, const char *path, const cs_buffer_t *body,
     unsigned one)
 {
+    cs_api_e  result;
+
     memset(&api->reply, 0, sizeof(cs_reply_t));
 
-    if (cs_http_request(&api->http, path, body) != CS_OK) {
-        return CS_API_AGAIN;
+    result = CS_API_AGAIN;
+
+    if (cs_http_request(&api->http, path, body) == CS_OK) {
+        api->reply.text.data = api->http.answer.data;
+        api->reply.text.len = api->http.answer.len;
+        api->reply.one = one;
+
+        result = cs_api_judge(api);
     }
 
-    api->reply.text.data = api->http.answer.data;
-    api->reply.text.len = api->http.answer.len;
-    api->reply.one = one;
+    cs_count(CS_COUNT_API + result, 1);
 
-    return cs_api_judge(api);
+    return result;
 }
 
 

@@ -20,12 +20,19 @@ static atomic_int  cs_stop_asked;
 int64_t
 cs_now(void)
 {
-    return cs_clock(CLOCK_REALTIME);
+    return cs_clock(CLOCK_REALTIME) / 1000;
 }
 
 
 int64_t
 cs_monotonic(void)
+{
+    return cs_clock(CLOCK_MONOTONIC) / 1000;
+}
+
+
+int64_t
+cs_monotonic_us(void)
 {
     return cs_clock(CLOCK_MONOTONIC);
 }
@@ -38,7 +45,7 @@ cs_clock(clockid_t id)
 
     (void) clock_gettime(id, &ts);
 
-    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    return (int64_t) ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
 

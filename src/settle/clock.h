@@ -17,6 +17,9 @@
 int64_t cs_now(void);
 int64_t cs_monotonic(void);
 
+/* the same in microseconds, for what is done in less than a millisecond */
+int64_t cs_monotonic_us(void);
+
 /* "2026-01-31T12:00:00.000Z" into buf, which has CS_TIME_TEXT bytes */
 void cs_time_format(char *buf, int64_t ms);
 

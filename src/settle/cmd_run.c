@@ -13,8 +13,11 @@
 
 #include "clock.h"
 #include "command.h"
+#include "health.h"
 #include "log.h"
+#include "metrics.h"
 #include "poller.h"
+#include "recovery.h"
 #include "retry.h"
 #include "stream.h"
 #include "worker.h"
@@ -34,6 +37,7 @@ typedef struct {
     int64_t            held_at;      /* when to try what is held; 0: nothing */
     cs_stream_part_e   part;         /* to be read next */
     int64_t            claim_at;     /* monotonic time of the next claiming */
+    unsigned           had_store;
     unsigned           had_group;
     unsigned           fatal;
 } cs_run_t;
@@ -41,6 +45,7 @@ typedef struct {
 
 static void cs_run_round(cs_run_t *run);
 static int cs_run_open(cs_run_t *run);
+static int cs_run_look(cs_run_t *run);
 static void cs_run_held(cs_run_t *run, size_t n);
 static void cs_run_part(cs_run_t *run);
 static void cs_run_no_group(cs_run_t *run);
@@ -51,11 +56,16 @@ static void cs_run_store_failed(cs_run_t *run);
 int
 cs_cmd_run(const cs_args_t *args)
 {
-    cs_run_t     *run;
-    unsigned      fatal;
-    cs_poller_t  *poller;
+    cs_run_t      *run;
+    unsigned       fatal;
+    cs_poller_t   *poller;
+    cs_metrics_t  *metrics;
 
     cs_stop_init();
+
+    if (cs_metrics_start(&metrics, &args->conf) != CS_OK) {
+        return 1;
+    }
 
     run = cs_alloc(sizeof(cs_run_t));
 
@@ -66,8 +76,11 @@ cs_cmd_run(const cs_args_t *args)
     run->store = cs_store_create(&args->conf.store, CS_RUN_PATIENCE_MS);
     run->worker = cs_worker_create(run->store, &args->conf);
     run->redis_retry.what = "redis";
+    run->redis_retry.cause = CS_CAUSE_REDIS;
     run->store_retry.what = "store";
+    run->store_retry.cause = CS_CAUSE_STORE;
     run->held_retry.what = "wallet";
+    run->held_retry.cause = CS_CAUSE_WALLET;
 
     cs_log(CS_LOG_INFO, cs_msg("started"),
            cs_text("redis", args->conf.redis.name),
@@ -82,6 +95,7 @@ cs_cmd_run(const cs_args_t *args)
         cs_run_round(run);
     }
 
+    cs_metrics_stop(metrics);
     cs_poller_join(poller);
 
     cs_log(CS_LOG_INFO, cs_msg("stopped"));
@@ -103,6 +117,8 @@ cs_run_round(cs_run_t *run)
 {
     size_t       held;
     cs_status_e  status;
+
+    cs_health_beat();
 
     if (!cs_run_open(run)) {
         return;
@@ -131,6 +147,10 @@ cs_run_round(cs_run_t *run)
         return;
     }
 
+    if (run->stream.n == 0 && !cs_run_look(run)) {
+        return;
+    }
+
     held = cs_stream_hold(&run->stream);
 
     if (held == CS_STREAM_GROUP) {
@@ -147,6 +167,7 @@ cs_run_round(cs_run_t *run)
     }
 
     cs_retry_done(&run->redis_retry);
+    cs_health_round(CS_HEALTH_READY);
 
     cs_run_part(run);
 }
@@ -162,9 +183,14 @@ cs_run_open(cs_run_t *run)
         return 0;
     }
 
+    if (!run->had_store) {
+        cs_health_round(CS_HEALTH_STARTING);
+    }
+
     switch (cs_store_open(run->store, run->conf->migrate)) {
 
     case CS_OK:
+        run->had_store = 1;
         return 1;
 
     case CS_REFUSED:
@@ -179,6 +205,28 @@ cs_run_open(cs_run_t *run)
     case CS_NONE:
     case CS_AGAIN:
         break;
+    }
+
+    cs_run_store_failed(run);
+
+    return 0;
+}
+
+
+/*
+ * A round without anything to settle has no use for the store.  If somebody
+ * wants to know whether we are ready, it is looked at all the same.
+ */
+
+static int
+cs_run_look(cs_run_t *run)
+{
+    int64_t  mark;
+
+    if (!cs_health_wanted()
+        || cs_store_mark(run->store, CS_MARK_POLLED, &mark) == CS_OK)
+    {
+        return 1;
     }
 
     cs_run_store_failed(run);
@@ -263,6 +311,7 @@ cs_run_redis_failed(cs_run_t *run)
 {
     run->part = CS_STREAM_OWN;
 
+    cs_health_round(CS_HEALTH_REDIS);
     cs_redis_close(&run->redis);
 
     (void) cs_stop_wait(cs_retry_failed(&run->redis_retry, run->redis.error));
@@ -275,6 +324,9 @@ cs_run_store_failed(cs_run_t *run)
     int64_t  pause;
 
     run->part = CS_STREAM_OWN;
+
+    cs_health_round(cs_store_held(run->store) ? CS_HEALTH_WALLET
+                                              : CS_HEALTH_STORE);
 
     pause = cs_retry_failed(&run->store_retry, cs_store_error(run->store));
 

@@ -94,7 +94,10 @@ static const cs_option_t  cs_options[] = {
       offsetof(cs_conf_t, api.confirm_after), "30s", NULL },
 
     { "api", "recheck", cs_set_duration, offsetof(cs_conf_t, api.recheck),
-      "7d", NULL }
+      "7d", NULL },
+
+    { "metrics", "listen", cs_set_listen, offsetof(cs_conf_t, metrics), NULL,
+      NULL }
 };
 
 #define CS_OPTIONS  (sizeof(cs_options) / sizeof(cs_option_t))
@@ -455,6 +458,7 @@ cs_conf_free(cs_conf_t *conf)
     free(conf->rejected);
     free(conf->keys_url);
     free(conf->package);
+    free(conf->metrics.name);
     free(conf->api.base_url);
     free(conf->api.token_file);
     free(conf->api.ca_file);

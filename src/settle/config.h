@@ -10,6 +10,8 @@
 #ifndef CS_CONFIG_H
 #define CS_CONFIG_H
 
+#include <sys/socket.h>
+
 #include "redis.h"
 #include "store.h"
 
@@ -20,6 +22,13 @@ typedef struct {
     int64_t    codes[CS_STATUSES_MAX];
     unsigned   n;
 } cs_statuses_t;
+
+/* an address of this machine */
+typedef struct {
+    struct sockaddr_storage   address;
+    socklen_t                 len;           /* 0: none was given */
+    char                     *name;
+} cs_listen_t;
 
 typedef struct {
     char     *base_url;                      /* NULL: there is no [api] */
@@ -52,6 +61,8 @@ typedef struct {
     unsigned          effects;               /* of a refund: 1 << cc_effect_e */
 
     cs_api_conf_t     api;
+
+    cs_listen_t       metrics;               /* where they are served */
 
     char             *inbox;                 /* keys, made of the prefix */
     char             *rejected;

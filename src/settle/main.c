@@ -15,9 +15,8 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "version.h"
 
-
-#define CS_VERSION        "0.1.0"
 
 #define CS_PATIENCE_MS    10000      /* of a command, for a locked store */
 

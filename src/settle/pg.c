@@ -16,6 +16,7 @@
 
 
 #define CS_PG_PARAMS_MAX  16
+#define CS_PG_NAP_MS      60000       /* longer waits are several */
 #define CS_PG_NAME        24          /* "s0", the name of a statement */
 
 typedef struct {
@@ -82,8 +83,8 @@ cs_pg_open(cs_pg_t *db, const char *url)
         "client_encoding", NULL
     };
     const char *const  values[] = {
-        CS_PG_CONNECT_S, "15", "15000", "coupon-settle", "read-write", url,
-        "UTF8", NULL
+        db->limit_ms ? CS_PG_HURRY_S : CS_PG_CONNECT_S, "15", "15000",
+        "coupon-settle", "read-write", url, "UTF8", NULL
     };
 
     db->conn = PQconnectdbParams(keys, values, 1);
@@ -122,15 +123,28 @@ cs_pg_silent(void *ctx, const char *message)
 cs_status_e
 cs_pg_script(cs_pg_t *db, const char *sql, int64_t *number)
 {
-    PGresult        *result;
+    int64_t          deadline;
+    PGresult        *result, *next;
     cs_status_e      status;
     ExecStatusType   type;
 
-    result = PQexec(db->conn, sql);
+    deadline = db->limit_ms ? cs_monotonic() + db->limit_ms : INT64_MAX;
+    result = NULL;
+
+    if (PQsendQuery(db->conn, sql) == 1) {
+        while ((next = cs_pg_next(db, deadline)) != NULL) {
+            PQclear(result);
+            result = next;
+        }
+    }
+
     type = PQresultStatus(result);
     status = CS_OK;
 
-    if (type != PGRES_TUPLES_OK && type != PGRES_COMMAND_OK) {
+    if (db->conn == NULL) {
+        status = CS_AGAIN;
+
+    } else if (type != PGRES_TUPLES_OK && type != PGRES_COMMAND_OK) {
         cs_pg_failed(db, 0, result);
         status = CS_AGAIN;
 
@@ -266,7 +280,7 @@ cs_pg_results(cs_pg_t *db, cs_pg_sent_t *sent, size_t n)
         return CS_AGAIN;
     }
 
-    deadline = cs_monotonic() + CS_PG_ANSWER_MS;
+    deadline = cs_monotonic() + (db->limit_ms ? db->limit_ms : CS_PG_ANSWER_MS);
     status = CS_OK;
 
     for (i = 0; i < n; i++) {
@@ -353,9 +367,13 @@ cs_pg_ready(cs_pg_t *db, int64_t deadline)
 
         left = deadline - cs_monotonic();
 
-        n = poll(&fd, 1, left > 0 ? (int) left : 0);
+        if (left <= 0) {
+            return 0;
+        }
 
-        if (n == 0 || (n < 0 && errno != EINTR)) {
+        n = poll(&fd, 1, left < CS_PG_NAP_MS ? (int) left : CS_PG_NAP_MS);
+
+        if (n < 0 && errno != EINTR) {
             return 0;
         }
 

@@ -18,7 +18,8 @@
 #include "status.h"
 
 
-#define CS_PG_CONNECT_S  "5"          /* for one address of the server */
+#define CS_PG_CONNECT_S  "5"          /* for one address of the server, */
+#define CS_PG_HURRY_S    "2"          /* and with a limit: libpq's shortest */
 #define CS_PG_ANSWER_MS  30000        /* for all that is waited for together */
 
 typedef struct {
@@ -31,6 +32,8 @@ typedef struct {
 
 typedef struct {
     PGconn           *conn;           /* NULL while not open */
+    int               limit_ms;       /* longest wait; 0: CS_PG_ANSWER_MS, and
+                                         for a script none */
     cs_buffer_t       sent;           /* what waits for its result */
     cs_pg_failed_t    failed;
     char              error[320];

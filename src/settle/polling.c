@@ -42,8 +42,10 @@ cs_poll_init(cs_poll_t *p, const cs_conf_t *conf, cs_store_t *store,
     p->answers = cs_answers_create(store, conf);
 
     p->api_retry.what = "api";
+    p->api_retry.cause = CS_CAUSE_API;
     p->api_retry.cap = CS_POLL_RETRY_CAP;
     p->store_retry.what = "store of the poller";
+    p->store_retry.cause = CS_CAUSE_STORE;
     p->store_retry.cap = CS_POLL_RETRY_CAP;
 
     p->schedule.first = eager ? 0 : conf->api.confirm_after;

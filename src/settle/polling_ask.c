@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "log.h"
 #include "recovery.h"
 

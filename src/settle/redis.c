@@ -24,7 +24,8 @@ cs_redis_open(cs_redis_t *redis)
     }
 
     conf = redis->conf;
-    timeout = cs_redis_time(CS_REDIS_CONNECT_MS);
+    timeout = cs_redis_time(redis->limit_ms ? redis->limit_ms
+                                            : CS_REDIS_CONNECT_MS);
 
     redis->context = conf->host
         ? redisConnectWithTimeout(conf->host, conf->port, timeout)
@@ -35,7 +36,8 @@ cs_redis_open(cs_redis_t *redis)
         return CS_AGAIN;
     }
 
-    timeout = cs_redis_time(CS_REDIS_IO_MS);
+    timeout = cs_redis_time(redis->limit_ms ? redis->limit_ms
+                                            : CS_REDIS_IO_MS);
 
     if (redisSetTimeout(redis->context, timeout) != REDIS_OK) {
         cs_redis_lost(redis);

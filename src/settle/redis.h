@@ -32,6 +32,7 @@ typedef struct {
 
 typedef struct {
     const cs_redis_conf_t  *conf;
+    int                     limit_ms; /* longest wait; 0: the two above */
     redisContext           *context;  /* NULL while not connected */
     char                    error[256];
 } cs_redis_t;

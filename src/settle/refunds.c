@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "log.h"
 #include "refunds.h"
 #include "store_refund.h"
@@ -105,6 +106,8 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
     status = cs_refunds_register(&r, id, message);
 
     if (status == CS_NONE) {
+        cs_count(CS_COUNT_NOTE_REPEATED, 1);
+
         cs_log(CS_LOG_INFO, cs_msg("notification was settled already"),
                cs_text("source", r.source), cs_text("notification", id));
         return CS_OK;
@@ -119,6 +122,8 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
     }
 
     if (status == CS_OK) {
+        cs_count(CS_COUNT_NOTE_SETTLED, 1);
+
         cs_log(CS_LOG_INFO, cs_msg("notification settled"),
                cs_text("source", r.source), cs_text("notification", id),
                cs_text("kind", event.kind),
@@ -308,6 +313,7 @@ cs_refunds_operation(cs_refunds_t *r, const cc_refund_operation_t *operation)
     }
 
     r->operations++;
+    cs_count(CS_COUNT_REFUND + operation->effect, 1);
 
     kind = cc_effect_name(operation->effect);
 

@@ -16,6 +16,8 @@ cs_retry_failed(cs_retry_t *retry, const char *reason)
     int64_t   cap;
     uint32_t  random;
 
+    cs_count(CS_COUNT_RETRY + retry->cause, 1);
+
     cap = retry->cap ? retry->cap : CS_RETRY_CAP;
 
     if (retry->pause == 0) {

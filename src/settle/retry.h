@@ -10,7 +10,7 @@
 #ifndef CS_RETRY_H
 #define CS_RETRY_H
 
-#include <stdint.h>
+#include "counters.h"
 
 
 #define CS_RETRY_FIRST   100      /* ms */
@@ -18,7 +18,8 @@
 
 
 typedef struct {
-    const char  *what;            /* "redis", "store"; the caller sets it */
+    const char  *what;            /* "redis", "store"; the caller sets it, … */
+    cs_cause_e   cause;           /* … and what it counts as */
     int64_t      cap;             /* longest pause; 0: CS_RETRY_CAP */
     int64_t      pause;           /* 0: it is there */
     int64_t      since;           /* monotonic time at which it went away */

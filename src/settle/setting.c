@@ -2,6 +2,8 @@
  * The kinds of values in the configuration file; see setting.h.
  */
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "buffer.h"
@@ -210,4 +212,57 @@ cs_set_effects(void *field, const char *value)
     free(list);
 
     return error;
+}
+
+
+const char *
+cs_set_listen(void *field, const char *value)
+{
+    int                   ok;
+    char                  host[INET6_ADDRSTRLEN + 2], *end;
+    size_t                len;
+    const char           *colon;
+    unsigned long         port;
+    cs_listen_t          *listen = field;
+    struct sockaddr_in   *in4 = (struct sockaddr_in *) &listen->address;
+    struct sockaddr_in6  *in6 = (struct sockaddr_in6 *) &listen->address;
+
+    colon = strrchr(value, ':');
+    len = colon ? (size_t) (colon - value) : 0;
+
+    if (len == 0 || len >= sizeof(host) || colon[1] < '1' || colon[1] > '9') {
+        return "is no address and port such as 127.0.0.1:9145";
+    }
+
+    port = strtoul(colon + 1, &end, 10);
+
+    if (*end != '\0' || port > 65535) {
+        return "has a port that is none";
+    }
+
+    memcpy(host, value, len);
+    host[len] = '\0';
+
+    if (host[0] == '[' && host[len - 1] == ']') {
+        host[len - 1] = '\0';
+
+        listen->len = sizeof(struct sockaddr_in6);
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons((uint16_t) port);
+        ok = inet_pton(AF_INET6, host + 1, &in6->sin6_addr);
+
+    } else {
+        listen->len = sizeof(struct sockaddr_in);
+        in4->sin_family = AF_INET;
+        in4->sin_port = htons((uint16_t) port);
+        ok = inet_pton(AF_INET, host, &in4->sin_addr);
+    }
+
+    if (ok != 1) {
+        return "has an address that is none of IPv4, nor of IPv6 in [ ]";
+    }
+
+    listen->name = cs_copy(value);
+
+    return NULL;
 }

@@ -36,6 +36,9 @@ const char *cs_set_status(void *field, const char *value);
 /* an unsigned, 1 << cc_effect_e of each, */
 const char *cs_set_effects(void *field, const char *value);
 
+/* a cs_listen_t, 127.0.0.1:PORT or [::1]:PORT, */
+const char *cs_set_listen(void *field, const char *value);
+
 /* a cs_statuses_t */
 const char *cs_set_statuses(void *field, const char *value);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "log.h"
 #include "settling.h"
 
@@ -44,6 +45,7 @@ cs_settle_coupon(cs_settling_t *s, const cc_coupon_t *seen)
     }
 
     if (status == CS_OK) {
+        cs_count(CS_COUNT_COUPON, 1);
         cs_settle_log_doubt(s, seen, &out.next);
     }
 
@@ -165,6 +167,7 @@ cs_settle_log_operation(cs_settling_t *s, const cs_operation_t *operation)
     (void) cc_money_format(amount, operation->operation.amount);
 
     s->operations++;
+    cs_count(CS_COUNT_OPERATION + operation->operation.kind, 1);
 
     cs_log(CS_LOG_INFO, cs_msg("money moved"),
            cs_bytes("batch", operation->batch_id),
@@ -185,6 +188,7 @@ cs_settle_log_doubt(cs_settling_t *s, const cc_coupon_t *seen,
 
     if (next->doubt && (before == NULL || strcmp(next->doubt, before) != 0)) {
         s->doubts++;
+        cs_count(CS_COUNT_DOUBT_OPENED, before == NULL);
 
         cs_log(CS_LOG_WARN, cs_msg("money is held on a doubt"),
                cs_bytes("batch", s->origin),
@@ -192,6 +196,7 @@ cs_settle_log_doubt(cs_settling_t *s, const cc_coupon_t *seen,
                cs_text("doubt", next->doubt));
 
     } else if (before && next->doubt == NULL) {
+        cs_count(CS_COUNT_DOUBT_CLEARED, 1);
 
         cs_log(CS_LOG_INFO, cs_msg("doubt cleared"),
                cs_bytes("batch", s->origin),

@@ -1,12 +1,15 @@
 /*
  * The ledger, whichever it is: which store a URL names, and the way from each
- * function of store.h to that of the store.
+ * function of store.h to that of the store.  Counters are told here when a
+ * transaction begins and ends.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "buffer.h"
+#include "clock.h"
+#include "counters.h"
 #include "pg.h"
 #include "schema.h"
 #include "store_ops.h"
@@ -148,7 +151,15 @@ cs_store_open(cs_store_t *store, unsigned migrate)
 void
 cs_store_close(cs_store_t *store)
 {
+    cs_count_rollback();
     store->ops->close(store);
+}
+
+
+void
+cs_store_limit(cs_store_t *store, int ms)
+{
+    store->limit_ms = ms;
 }
 
 
@@ -183,6 +194,8 @@ cs_store_check(cs_store_t *store, cs_fact_pt say, void *ctx)
 cs_status_e
 cs_store_begin(cs_store_t *store, cs_access_e access)
 {
+    cs_count_begin();
+
     return store->ops->begin(store, access);
 }
 
@@ -197,13 +210,26 @@ cs_store_expect(cs_store_t *store, const cs_expected_t *expected)
 cs_status_e
 cs_store_commit(cs_store_t *store)
 {
-    return store->ops->commit(store);
+    int64_t      begun;
+    cs_status_e  status;
+
+    begun = cs_monotonic_us();
+
+    status = store->ops->commit(store);
+
+    if (status == CS_OK) {
+        cs_count_commit_time(cs_monotonic_us() - begun);
+        cs_count_commit();
+    }
+
+    return status;
 }
 
 
 void
 cs_store_rollback(cs_store_t *store)
 {
+    cs_count_rollback();
     store->ops->rollback(store);
 }
 
@@ -211,6 +237,8 @@ cs_store_rollback(cs_store_t *store)
 cs_status_e
 cs_store_savepoint(cs_store_t *store)
 {
+    cs_count_savepoint();
+
     return store->ops->savepoint(store);
 }
 
@@ -225,6 +253,8 @@ cs_store_release(cs_store_t *store)
 cs_status_e
 cs_store_undo(cs_store_t *store)
 {
+    cs_count_undo();
+
     return store->ops->undo(store);
 }
 
@@ -371,4 +401,11 @@ cs_store_outbox_fill(cs_store_t *store, cc_str_t code, int64_t since,
     unsigned *n)
 {
     return store->ops->outbox_fill(store, code, since, n);
+}
+
+
+cs_status_e
+cs_store_totals(cs_store_t *store, cs_totals_t *totals)
+{
+    return store->ops->totals(store, totals);
 }

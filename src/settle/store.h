@@ -104,6 +104,12 @@ void cs_store_destroy(cs_store_t *store);
 CC_MUST_USE cs_status_e cs_store_open(cs_store_t *store, unsigned migrate);
 void cs_store_close(cs_store_t *store);
 
+/*
+ * For who would rather do without: no answer of a server is waited for longer
+ * than that, in ms.  To be said before it is opened.
+ */
+void cs_store_limit(cs_store_t *store, int ms);
+
 const char *cs_store_error(const cs_store_t *store);
 
 /* for `check`: says what it finds, in one call for each fact */
@@ -248,6 +254,18 @@ CC_MUST_USE cs_status_e cs_store_outbox_waiting(cs_store_t *store,
     unsigned limit, int64_t *n);
 CC_MUST_USE cs_status_e cs_store_outbox_fill(cs_store_t *store, cc_str_t code,
     int64_t since, unsigned *n);
+
+
+/* what there is, for the metrics; all of it is looked up in an index */
+typedef struct {
+    int64_t    doubts;
+    int64_t    rejected;
+    int64_t    requests;        /* of Apple and Google, open */
+    int64_t    deadline;        /* of the most urgent of them; 0: none has */
+} cs_totals_t;
+
+CC_MUST_USE cs_status_e cs_store_totals(cs_store_t *store,
+    cs_totals_t *totals);
 
 
 /* id 0: all of them */

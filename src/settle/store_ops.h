@@ -61,6 +61,8 @@ struct cs_store_ops_s {
     cs_status_e (*paid)(cs_store_t *store, cc_str_t after, int64_t since,
         unsigned limit, cs_version_pt call, void *ctx);
 
+    cs_status_e (*totals)(cs_store_t *store, cs_totals_t *totals);
+
     cs_status_e (*refund)(cs_store_t *store, cs_refund_sql_e statement,
         const cs_refund_value_t *values, size_t n, cs_refund_row_pt row,
         void *ctx);
@@ -77,6 +79,7 @@ struct cs_store_ops_s {
 
 struct cs_store_s {
     const cs_store_ops_t  *ops;
+    int                    limit_ms;      /* 0: none */
 };
 
 /* the statements of store_outbox_sql.h */
@@ -100,6 +103,13 @@ extern const cs_store_ops_t  cs_store_postgres;
  */
 CC_MUST_USE cs_status_e cs_store_version(int64_t version, char *error,
     size_t size);
+
+/* the columns of cs_totals_t, the same in both */
+#define CS_STORE_TOTALS                                                        \
+    "SELECT (SELECT count(*) FROM coupons WHERE doubt IS NOT NULL),"          \
+    " (SELECT count(*) FROM rejected),"                                       \
+    " (SELECT count(*) FROM store_requests WHERE closed_at IS NULL),"         \
+    " (SELECT min(deadline) FROM store_requests WHERE closed_at IS NULL)"
 
 /* a row whose state, kind or amount is none that was ever written */
 #define CS_STORE_BROKEN  "the ledger holds a state, kind or amount that this " \

@@ -65,6 +65,7 @@ const cs_store_ops_t  cs_store_postgres = {
     cs_post_waiting,
     cs_post_unconfirmed,
     cs_post_paid,
+    cs_post_totals,
     cs_post_refund,
     cs_post_outbox_number,
     cs_post_outbox,

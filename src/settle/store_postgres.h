@@ -55,6 +55,7 @@ enum {
     CS_POST_WAITING,
     CS_POST_UNCONFIRMED,
     CS_POST_PAID,
+    CS_POST_TOTALS,
     CS_POST_REFUND,
     CS_POST_OUTBOX = CS_POST_REFUND + CS_REFUND_COUNT,
     CS_POST_COUNT = CS_POST_OUTBOX + CS_OUTBOX_COUNT
@@ -115,6 +116,7 @@ cs_status_e cs_post_unconfirmed(cs_store_t *store, cc_str_t after,
     int64_t since, unsigned limit, cs_version_pt version, void *ctx);
 cs_status_e cs_post_paid(cs_store_t *store, cc_str_t after, int64_t since,
     unsigned limit, cs_version_pt version, void *ctx);
+cs_status_e cs_post_totals(cs_store_t *store, cs_totals_t *totals);
 
 /* store_postgres_refund.c */
 cs_status_e cs_post_refund(cs_store_t *store, cs_refund_sql_e statement,

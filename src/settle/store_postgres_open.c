@@ -51,6 +51,8 @@ cs_post_connect(cs_post_t *post)
     char         sql[512];
     cs_status_e  status;
 
+    post->db.limit_ms = post->base.limit_ms;
+
     status = cs_pg_open(&post->db, post->url);
     if (status != CS_OK) {
         return status;

@@ -34,6 +34,7 @@ static cs_status_e cs_post_page(cs_store_t *store, size_t statement,
     cc_str_t after, int64_t since, unsigned limit, cs_post_call_t *call);
 static void cs_post_versions(void *ctx, const PGresult *result);
 static void cs_post_mark_row(void *ctx, const PGresult *result);
+static void cs_post_totals_row(void *ctx, const PGresult *result);
 
 
 cs_status_e
@@ -173,6 +174,16 @@ cs_post_paid(cs_store_t *store, cc_str_t after, int64_t since, unsigned limit,
     cs_post_call_t  call = { .version = version, .ctx = ctx };
 
     return cs_post_page(store, CS_POST_PAID, after, since, limit, &call);
+}
+
+
+cs_status_e
+cs_post_totals(cs_store_t *store, cs_totals_t *totals)
+{
+    cs_post_call_t  call = { .ctx = totals };
+
+    return cs_post_rows((cs_post_t *) store, CS_POST_TOTALS, NULL, 0,
+                        cs_post_totals_row, &call);
 }
 
 
@@ -397,4 +408,19 @@ cs_post_mark_row(void *ctx, const PGresult *result)
     if (call->rows) {
         *value = cs_pg_number(result, 0, 0);
     }
+}
+
+
+static void
+cs_post_totals_row(void *ctx, const PGresult *result)
+{
+    cs_post_call_t  *call = ctx;
+    cs_totals_t     *totals = call->ctx;
+
+    call->rows = PQntuples(result);
+
+    totals->doubts = cs_pg_number(result, 0, 0);
+    totals->rejected = cs_pg_number(result, 0, 1);
+    totals->requests = cs_pg_number(result, 0, 2);
+    totals->deadline = cs_pg_number(result, 0, 3);
 }

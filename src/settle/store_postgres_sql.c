@@ -182,6 +182,8 @@ const char *const  cs_post_sql[CS_POST_COUNT] = {
         " AND o.created_at >= ($2::int8[])[1])"
         " ORDER BY c.coupon_code LIMIT ($3::int8[])[1]",
 
+    [CS_POST_TOTALS] = CS_STORE_TOTALS,
+
 #define STATEMENT(name)  [CS_POST_REFUND + (name)] =
 #define TEXT(n)          "($" #n "::text[])[1]"
 #define NUMBER(n)        "($" #n "::int8[])[1]"

@@ -66,6 +66,7 @@ const cs_store_ops_t  cs_store_sqlite = {
     cs_lite_waiting,
     cs_lite_unconfirmed,
     cs_lite_paid,
+    cs_lite_totals,
     cs_lite_refund,
     cs_lite_outbox_number,
     cs_lite_outbox,

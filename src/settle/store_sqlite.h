@@ -39,6 +39,7 @@ enum {
     CS_LITE_WAITING,
     CS_LITE_UNCONFIRMED,
     CS_LITE_PAID,
+    CS_LITE_TOTALS,
     CS_LITE_REFUND,
     CS_LITE_OUTBOX = CS_LITE_REFUND + CS_REFUND_COUNT,
     CS_LITE_COUNT = CS_LITE_OUTBOX + CS_OUTBOX_COUNT
@@ -76,6 +77,7 @@ cs_status_e cs_lite_unconfirmed(cs_store_t *store, cc_str_t after,
     int64_t since, unsigned limit, cs_version_pt version, void *ctx);
 cs_status_e cs_lite_paid(cs_store_t *store, cc_str_t after, int64_t since,
     unsigned limit, cs_version_pt version, void *ctx);
+cs_status_e cs_lite_totals(cs_store_t *store, cs_totals_t *totals);
 
 /* store_sqlite_refund.c */
 cs_status_e cs_lite_refund(cs_store_t *store, cs_refund_sql_e statement,

@@ -30,6 +30,7 @@ static void cs_lite_operation_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_rejected_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_mark_row(void *ctx, sqlite3_stmt *row);
 static void cs_lite_version_row(void *ctx, sqlite3_stmt *row);
+static void cs_lite_totals_row(void *ctx, sqlite3_stmt *row);
 static cs_sqlite_t *cs_lite_db(cs_store_t *store);
 static cs_value_t cs_lite_amount(char *buf, cc_money_t amount);
 
@@ -284,6 +285,26 @@ cs_lite_version_row(void *ctx, sqlite3_stmt *row)
     cs_call_t  *call = ctx;
 
     call->version(call->ctx, cs_column(row, 0), sqlite3_column_int64(row, 1));
+}
+
+
+cs_status_e
+cs_lite_totals(cs_store_t *store, cs_totals_t *totals)
+{
+    return cs_sqlite_run(cs_lite_db(store), CS_LITE_TOTALS, NULL, 0,
+                         cs_lite_totals_row, totals);
+}
+
+
+static void
+cs_lite_totals_row(void *ctx, sqlite3_stmt *row)
+{
+    cs_totals_t  *totals = ctx;
+
+    totals->doubts = sqlite3_column_int64(row, 0);
+    totals->rejected = sqlite3_column_int64(row, 1);
+    totals->requests = sqlite3_column_int64(row, 2);
+    totals->deadline = sqlite3_column_int64(row, 3);
 }
 
 

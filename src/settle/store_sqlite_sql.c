@@ -117,6 +117,8 @@ const char *const  cs_lite_sql[CS_LITE_COUNT] = {
         " WHERE o.coupon_code = c.coupon_code AND o.created_at >= ?2)"
         " ORDER BY c.coupon_code LIMIT ?3",
 
+    [CS_LITE_TOTALS] = CS_STORE_TOTALS,
+
 #define STATEMENT(name)  [CS_LITE_REFUND + (name)] =
 #define TEXT(n)          "?" #n
 #define NUMBER(n)        "?" #n

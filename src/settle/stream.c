@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "counters.h"
 #include "log.h"
 #include "stream.h"
 
@@ -185,6 +186,8 @@ cs_stream_claimed(cs_stream_t *s)
     }
 
     if (s->n) {
+        cs_count(CS_COUNT_ENTRY_CLAIMED, (unsigned) s->n);
+
         cs_log(CS_LOG_WARN, cs_msg("took over what another consumer left"),
                cs_number("entries", (int64_t) s->n));
     }
@@ -257,6 +260,8 @@ cs_stream_entry(cs_stream_t *s, const redisReply *entry)
 static void
 cs_stream_lost(cs_stream_t *s, cc_str_t id)
 {
+    cs_count(CS_COUNT_ENTRY_LOST, 1);
+
     cs_log(CS_LOG_ERROR, cs_msg("an entry was deleted from the inbox before it "
                                 "was settled"),
            cs_text("stream", s->conf->inbox), cs_bytes("entry", id));

@@ -16,6 +16,8 @@
 #include <sys/random.h>
 
 #include "clock.h"
+#include "counters.h"
+#include "health.h"
 #include "log.h"
 #include "refunds.h"
 #include "settling.h"
@@ -33,7 +35,8 @@ struct cs_worker_s {
     cs_strings_t          batches;       /* what deliveries speak of */
     cs_strings_t          codes;
     cs_status_e           stopped;       /* why a reading was, or CS_OK */
-    char                  reason[320];
+    cs_reject_e           reject;        /* why a delivery was, */
+    char                  reason[320];   /* … and in words */
 };
 
 
@@ -64,7 +67,8 @@ static int cs_worker_event(void *ctx, const cc_event_t *event);
 static int cs_worker_coupon(void *ctx, const cc_coupon_t *coupon);
 static cs_status_e cs_worker_adopt(cs_worker_t *w, const cc_coupon_t *coupon,
     const char *origin);
-static cs_status_e cs_worker_refuse(cs_worker_t *w, const char *reason);
+static cs_status_e cs_worker_refuse(cs_worker_t *w, cs_reject_e reject,
+    const char *reason);
 
 
 cs_worker_t *
@@ -173,6 +177,8 @@ cs_worker_group(cs_worker_t *w, const cs_delivery_t *deliveries, size_t n,
         {
             return status;
         }
+
+        cs_count(CS_COUNT_RETRY + CS_CAUSE_COLLISION, 1);
     }
 }
 
@@ -186,6 +192,7 @@ cs_worker_transaction(cs_worker_t *w, const cs_delivery_t *deliveries,
     size_t       i;
     cs_status_e  status;
 
+    cs_health_beat();
     cs_log_hold();
 
     status = cs_store_begin(w->store, CS_WRITE);
@@ -286,13 +293,15 @@ cs_worker_delivery(cs_worker_t *w, const cs_delivery_t *delivery,
     cs_status_e     status;
     cs_rejected_t   rejected;
 
-    status = refused ? cs_worker_refuse(w, refused)
+    status = refused ? cs_worker_refuse(w, CS_REJECT_STORE, refused)
                      : cs_worker_batch(w, &delivery->message,
                                        delivery->unreadable);
 
     if (status != CS_REFUSED) {
         return status;
     }
+
+    cs_count(CS_COUNT_REJECTED + w->reject, 1);
 
     cs_log(CS_LOG_ERROR, cs_msg("batch rejected"),
            cs_bytes("batch", delivery->message.id),
@@ -352,7 +361,7 @@ cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     cc_envelope_t   envelope;
 
     if (unreadable) {
-        return cs_worker_refuse(w, unreadable);
+        return cs_worker_refuse(w, CS_REJECT_ENTRY, unreadable);
     }
 
     if (cs_refunds_source(message->source)) {
@@ -360,7 +369,8 @@ cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     }
 
     if (!cc_str_is(message->source, CC_SOURCE_SPORTAPI)) {
-        return cs_worker_refuse(w, "this version does not settle this source");
+        return cs_worker_refuse(w, CS_REJECT_SOURCE,
+                                "this version does not settle this source");
     }
 
     status = cs_worker_envelope(w, &envelope, message->body, NULL);
@@ -369,8 +379,8 @@ cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     }
 
     if (message->id.len && !cs_worker_matches(message, &envelope)) {
-        return cs_worker_refuse(w, "id or count of the inbox entry are not "
-                                   "those of the body");
+        return cs_worker_refuse(w, CS_REJECT_MISMATCH, "id or count of the "
+                                "inbox entry are not those of the body");
     }
 
     w->settling.origin.data = envelope.id;
@@ -386,6 +396,8 @@ cs_worker_read(cs_worker_t *w, const cc_message_t *message,
     }
 
     if (status == CS_OK) {
+        cs_count(CS_COUNT_BATCH_SETTLED, 1);
+
         cs_log(CS_LOG_INFO, cs_msg("batch settled"),
                cs_bytes("batch", w->settling.origin),
                cs_number("coupons", envelope.count),
@@ -406,9 +418,13 @@ cs_worker_refund(cs_worker_t *w, const cc_message_t *message)
     status = cs_refunds_settle(w->store, w->settling.conf, w->json, message,
                                &reason);
 
-    return status == CS_REFUSED
-           ? cs_worker_refuse(w, reason ? reason : cs_store_error(w->store))
-           : status;
+    if (status != CS_REFUSED) {
+        return status;
+    }
+
+    return reason ? cs_worker_refuse(w, CS_REJECT_BODY, reason)
+                  : cs_worker_refuse(w, CS_REJECT_STORE,
+                                     cs_store_error(w->store));
 }
 
 
@@ -439,14 +455,16 @@ cs_worker_register(cs_worker_t *w, const cc_message_t *message,
     status = cs_store_batch(w->store, &batch, &same);
 
     if (status == CS_REFUSED) {
-        return cs_worker_refuse(w, cs_store_error(w->store));
+        return cs_worker_refuse(w, CS_REJECT_STORE, cs_store_error(w->store));
     }
 
     if (status == CS_NONE && !same) {
-        return cs_worker_refuse(w, "conflict");
+        return cs_worker_refuse(w, CS_REJECT_CONFLICT, "conflict");
     }
 
     if (status == CS_NONE) {
+        cs_count(CS_COUNT_BATCH_REPEATED, 1);
+
         cs_log(CS_LOG_INFO, cs_msg("batch was settled already"),
                cs_bytes("batch", w->settling.origin));
     }
@@ -486,7 +504,7 @@ cs_worker_envelope(cs_worker_t *w, cc_envelope_t *envelope, cc_str_t body,
         return CS_OK;
 
     case CC_ENVELOPE_REFUSED:
-        return cs_worker_refuse(w, envelope->reason);
+        return cs_worker_refuse(w, CS_REJECT_BODY, envelope->reason);
 
     case CC_ENVELOPE_STOPPED:
         return w->stopped;
@@ -520,7 +538,7 @@ cs_worker_coupon(void *ctx, const cc_coupon_t *coupon)
     cs_bets_clear(&w->settling.bets);
 
     if (w->stopped == CS_REFUSED) {
-        (void) cs_worker_refuse(w, cs_store_error(w->store));
+        (void) cs_worker_refuse(w, CS_REJECT_STORE, cs_store_error(w->store));
     }
 
     return w->stopped != CS_OK;
@@ -542,6 +560,8 @@ cs_worker_resolve(cs_worker_t *w, const cc_coupon_t *coupon, const char *origin)
         {
             return status;
         }
+
+        cs_count(CS_COUNT_RETRY + CS_CAUSE_COLLISION, 1);
     }
 }
 
@@ -576,7 +596,8 @@ cs_worker_adopt(cs_worker_t *w, const cc_coupon_t *coupon, const char *origin)
     cs_store_rollback(w->store);
 
     return status == CS_REFUSED
-           ? cs_worker_refuse(w, cs_store_error(w->store)) : status;
+           ? cs_worker_refuse(w, CS_REJECT_STORE, cs_store_error(w->store))
+           : status;
 }
 
 
@@ -588,8 +609,9 @@ cs_worker_reason(const cs_worker_t *w)
 
 
 static cs_status_e
-cs_worker_refuse(cs_worker_t *w, const char *reason)
+cs_worker_refuse(cs_worker_t *w, cs_reject_e reject, const char *reason)
 {
+    w->reject = reject;
     (void) snprintf(w->reason, sizeof(w->reason), "%s", reason);
 
     return CS_REFUSED;

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 
 # Checks that what a user may write is written down: every directive and
-# variable of the module, every option and command of coupon-settle stands in
-# the README, every directive and option in the samples of conf/ too, and the
-# samples name nothing that is not there.  Run in the root; exits 1 if not.
+# variable of the module, every option and command of coupon-settle, and every
+# metric of both stands in the README, every directive and option in the samples
+# of conf/ too, and the samples name nothing that is not there.  Run in the root; exits 1 if not.
 
 use strict;
 use warnings;
@@ -30,10 +30,23 @@ while ($daemon =~ /\{\s*"(\w+)",\s*"(\w+)",\s*cs_set_/g) {
 # { "name", "arguments", 0, 0, 0, cs_cmd_...
 my @command = $daemon =~ /\{\s*"(\w+)",\s*"[^"]*",[\s\d,]*cs_cmd_/g;
 
+# HELP and TYPE of a page of metrics
+my $page = text('src/ngx/metrics_page.c');
+my %metric = map { $_ => 1 }
+    text('src/settle/metrics_page.c')
+        =~ /"(coupon_settle_[a-z_]+?)(?:_bucket)?["{]/g,
+    $page =~ /# TYPE (coupon_callback_\w+)/g,
+    map { "coupon_callback_$_" }
+        $page =~ /_metrics_(?:head\(p,|\w+\(b->last, shared, n,)\s*"(\w+)"/g;
+
 wrong('no directive found in the sources') unless %directive;
 wrong('no variable found in the sources')  unless %variable;
 wrong('no option found in the sources')    unless %option;
 wrong('no command found in the sources')   unless @command;
+for my $program (qw(callback settle)) {
+    wrong("no metric of coupon_$program found in the sources")
+        unless grep { /^coupon_${program}_/ } keys %metric;
+}
 
 for my $name (sort keys %directive) {
     wrong("README.md does not have the directive $name")
@@ -50,6 +63,16 @@ for my $name (sort keys %variable) {
 while ($conf =~ /(\$?)(?<!\w)(coupon_callback\w*)/g) {
     wrong("conf/nginx.conf has $1$2, the module has not")
         unless $1 ? $variable{$2} : $directive{$2};
+}
+
+for my $name (sort keys %metric) {
+    wrong("README.md does not have the metric $name")
+        unless $readme =~ /`$name\b/;
+}
+
+while ($readme =~ /\b(coupon_settle_[a-z_]+)/g) {
+    wrong("README.md has the metric $1, coupon-settle has not")
+        unless $metric{$1};
 }
 
 for my $name (@command) {

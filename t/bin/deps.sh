@@ -31,6 +31,7 @@ libinih-dev         INI files (coupon-settle)
 libsqlite3-dev      SQLite (coupon-settle)
 libcurl4-openssl-dev  HTTP (coupon-settle)
 libpq-dev           PostgreSQL (coupon-settle)
+libmicrohttpd-dev   the metrics over HTTP (coupon-settle)
 END
     ;;
     run) cat <<'END'

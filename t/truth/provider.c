@@ -278,6 +278,13 @@ cs_monotonic(void)
 }
 
 
+int64_t
+cs_monotonic_us(void)
+{
+    return provider.now * 1000;
+}
+
+
 int
 cs_stop_wait(int64_t ms)
 {
