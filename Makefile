@@ -96,7 +96,7 @@ $(OUT)/t/settle/%: $(OUT)/obj/t/settle/%.o $(CORE_OBJ) \
 # the daemon with a provider and a clock that the test makes
 $(OUT)/t/truth/%: $(OUT)/obj/t/truth/%.o $(OUT)/obj/t/truth/provider.o \
                  $(filter-out $(addprefix %/,main.o api.o api_http.o token.o \
-                     clock.o poller.o) $(OUT)/obj/src/settle/cmd_%, \
+                     clock.o poller.o relay.o) $(OUT)/obj/src/settle/cmd_%, \
                      $(SETTLE_OBJ)) $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(call say,link,$@)

@@ -195,6 +195,12 @@ refused($base =~ s/\[store/password_file = \/nowhere\n[store/r,
 refused($base =~ s/127/:x\@127/r =~ s/\[store/password_file = $secret\n[store/r,
         qr/: \[redis\] password_file: the url has a password already/,
         'two passwords');
+refused($base =~ s/\[store/[operations]\nmax_length = 0\n[store/r,
+        qr/:4: \[operations\] max_length: is no whole number from 1 on/,
+        'a stream without room');
+refused($base =~ s/\[store/[operations]\nstream = on\n[store/r,
+        qr/:4: \[operations\] stream: is neither yes nor no/,
+        'a stream that is neither on nor off');
 refused($base =~ s/sqlite:x.db/postgresql:\/\/x:y:z\/?no=1/r,
         qr/:4: \[store\] url: is no URL that libpq understands/,
         'a URL of PostgreSQL that is none');

@@ -7,6 +7,7 @@
  *                           SOURCE:SCOPE:ID, see cc_delivery_t
  *   PREFIX:rejected         stream, capped
  *   PREFIX:fence            string, rewritten to prove what was written before
+ *   PREFIX:operations       stream, money operations for another system
  */
 
 #ifndef CC_MESSAGE_H
@@ -19,6 +20,7 @@
 #define CC_KEY_SEEN       ":seen:"
 #define CC_KEY_REJECTED   ":rejected"
 #define CC_KEY_FENCE      ":fence"
+#define CC_KEY_OPERATIONS ":operations"
 
 #define CC_FIELD_SOURCE   "source"
 #define CC_FIELD_ID       "id"

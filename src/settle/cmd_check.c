@@ -13,6 +13,7 @@
 #include "api.h"
 #include "buffer.h"
 #include "command.h"
+#include "outbox.h"
 #include "redis.h"
 
 
@@ -31,6 +32,7 @@ static void cs_check_group(cs_check_t *check);
 static void cs_check_store(cs_check_t *check);
 static void cs_check_store_fact(void *ctx, cs_fact_e fact,
     const char *text);
+static void cs_check_operations(cs_check_t *check);
 static void cs_check_api(cs_check_t *check);
 static char *cs_check_setting(cs_check_t *check, const char *name);
 static void cs_check_say(cs_check_t *check, const char *verdict,
@@ -57,6 +59,7 @@ cs_cmd_check(const cs_args_t *args)
 
     cs_check_redis(&check);
     cs_check_store(&check);
+    cs_check_operations(&check);
     cs_check_api(&check);
 
     cs_redis_close(&check.redis);
@@ -245,6 +248,44 @@ cs_check_store_fact(void *ctx, cs_fact_e fact, const char *text)
 
     cs_check_say(check, verdicts[fact], text[0] ? "store %s: %s" : "store %s",
                  name, text);
+}
+
+
+static void
+cs_check_operations(cs_check_t *check)
+{
+    int64_t           lag;
+    cs_store_t       *store;
+    cs_outbox_t       outbox;
+    const cs_conf_t  *conf;
+
+    conf = &check->args->conf;
+
+    if (!conf->relays) {
+        return;
+    }
+
+    store = cs_store_create(&conf->store, 2000);
+    cs_outbox_init(&outbox, conf, store);
+
+    if (cs_outbox_look(&outbox, &lag) != CS_OK) {
+        cs_check_say(check, cs_wrong, "operations %s: %s", conf->operations,
+                     outbox.error);
+
+    } else if (outbox.stream.length >= conf->max_length) {
+        cs_check_say(check, cs_wrong, "operations %s: full, its %lld entries "
+                     "wait for their consumers, and %lld operations for room",
+                     conf->operations, (long long) outbox.stream.length,
+                     (long long) lag);
+
+    } else {
+        cs_check_say(check, cs_ok, "operations %s: %lld entries, %lld "
+                     "operations to come", conf->operations,
+                     (long long) outbox.stream.length, (long long) lag);
+    }
+
+    cs_outbox_free(&outbox);
+    cs_store_destroy(store);
 }
 
 

@@ -18,6 +18,7 @@
 #include "metrics.h"
 #include "poller.h"
 #include "recovery.h"
+#include "relay.h"
 #include "retry.h"
 #include "stream.h"
 #include "worker.h"
@@ -58,6 +59,7 @@ cs_cmd_run(const cs_args_t *args)
 {
     cs_run_t      *run;
     unsigned       fatal;
+    cs_relay_t    *relay;
     cs_poller_t   *poller;
     cs_metrics_t  *metrics;
 
@@ -90,6 +92,7 @@ cs_cmd_run(const cs_args_t *args)
            cs_text("store", args->conf.store.name));
 
     poller = cs_poller_start(&args->conf);
+    relay = cs_relay_start(&args->conf);
 
     while (!run->fatal && !cs_stop_wait(0)) {
         cs_run_round(run);
@@ -97,6 +100,7 @@ cs_cmd_run(const cs_args_t *args)
 
     cs_metrics_stop(metrics);
     cs_poller_join(poller);
+    cs_relay_join(relay);
 
     cs_log(CS_LOG_INFO, cs_msg("stopped"));
 

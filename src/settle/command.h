@@ -37,6 +37,7 @@ int cs_cmd_rejected(const cs_args_t *args);
 int cs_cmd_poll(const cs_args_t *args);
 int cs_cmd_recover(const cs_args_t *args);
 int cs_cmd_reconcile(const cs_args_t *args);
+int cs_cmd_relay(const cs_args_t *args);
 int cs_cmd_requests(const cs_args_t *args);
 int cs_cmd_refunded(const cs_args_t *args);
 int cs_cmd_jwks(const cs_args_t *args);

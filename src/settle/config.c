@@ -97,7 +97,13 @@ static const cs_option_t  cs_options[] = {
       "7d", NULL },
 
     { "metrics", "listen", cs_set_listen, offsetof(cs_conf_t, metrics), NULL,
-      NULL }
+      NULL },
+
+    { "operations", "stream", cs_set_flag, offsetof(cs_conf_t, relays), "no",
+      NULL },
+
+    { "operations", "max_length", cs_set_count,
+      offsetof(cs_conf_t, max_length), "100000", NULL }
 };
 
 #define CS_OPTIONS  (sizeof(cs_options) / sizeof(cs_option_t))
@@ -346,6 +352,8 @@ cs_conf_finish(cs_conf_reading_t *r)
 
     conf->inbox = cs_conf_join(conf->prefix, CC_KEY_INBOX);
     conf->rejected = cs_conf_join(conf->prefix, CC_KEY_REJECTED);
+    conf->operations = cs_conf_join(conf->prefix, CC_KEY_OPERATIONS);
+    conf->store.outbox = conf->relays;
 }
 
 
@@ -456,6 +464,7 @@ cs_conf_free(cs_conf_t *conf)
     free(conf->consumer);
     free(conf->inbox);
     free(conf->rejected);
+    free(conf->operations);
     free(conf->keys_url);
     free(conf->package);
     free(conf->metrics.name);

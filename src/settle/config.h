@@ -64,8 +64,12 @@ typedef struct {
 
     cs_listen_t       metrics;               /* where they are served */
 
+    unsigned          relays;                /* operations into a stream, */
+    int64_t           max_length;            /* up to that many */
+
     char             *inbox;                 /* keys, made of the prefix */
     char             *rejected;
+    char             *operations;
 } cs_conf_t;
 
 

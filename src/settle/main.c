@@ -97,6 +97,16 @@ static const cs_command_t  cs_commands[] = {
       "line for each that differs, after a second look at it. Changes\n"
       "nothing. Exits with 0 if all agree, else 1. TIME as in recover.\n" },
 
+    { "relay", "[--since TIME] [--once]", 0, 0, cs_cmd_relay,
+      CS_TAKES_ONCE | CS_TAKES_SINCE,
+      "bring operations into the stream for another system",
+      "Does what `run` does beside the inbox if [operations] stream = yes:\n"
+      "brings each operation once into the stream PREFIX:operations. With\n"
+      "--since operations made since TIME that were not meant for the stream\n"
+      "then are added, those of each coupon in their order; what is in it\n"
+      "already is left out. With --once it ends when nothing is left. It may\n"
+      "be killed, and run beside others. TIME as in recover.\n" },
+
     { "rejected", "list | show ID | retry ID | drop ID", 1, 2,
       cs_cmd_rejected, CS_TAKES_NONE,
       "what could not be taken or settled",

@@ -135,6 +135,19 @@ cs_set_flag(void *field, const char *value)
 
 
 const char *
+cs_set_count(void *field, const char *value)
+{
+    if (cc_money_whole(field, cs_str_of(value)) != 0
+        || *(int64_t *) field < 1)
+    {
+        return "is no whole number from 1 on";
+    }
+
+    return NULL;
+}
+
+
+const char *
 cs_set_status(void *field, const char *value)
 {
     if (cc_money_whole(field, cs_str_of(value)) != 0) {

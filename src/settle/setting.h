@@ -30,6 +30,9 @@ const char *cs_set_store(void *field, const char *value);
 /* an unsigned, yes or no, */
 const char *cs_set_flag(void *field, const char *value);
 
+/* an int64_t, from 1 on, */
+const char *cs_set_count(void *field, const char *value);
+
 /* an int64_t, */
 const char *cs_set_status(void *field, const char *value);
 

@@ -1,7 +1,8 @@
 /*
- * What the files of the SQLite store share: the connection with its transactions
- * (store_sqlite.c), rows (store_sqlite_rows.c), refunds (store_sqlite_refund.c),
- * the outbox (store_sqlite_outbox.c), and the statements (store_sqlite_sql.c).
+ * What the files of the SQLite store share: the connection with its
+ * transactions (store_sqlite.c), rows (store_sqlite_rows.c), refunds
+ * (store_sqlite_refund.c), the outbox (store_sqlite_outbox.c), and the
+ * statements (store_sqlite_sql.c).
  */
 
 #ifndef CS_STORE_SQLITE_H
