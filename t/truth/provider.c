@@ -31,6 +31,12 @@ answer_coupon(cs_api_t *api, const truth_t *truth, const turn_t *turn)
         cs_buffer_text(&api->text, ",");
     }
 
+    if (unit_below(&provider.random, 100) < provider.malformed) {
+        cs_buffer_format(&api->text, "{\"status\":\"?\",\"coupon_code\":"
+                         "\"%s\"}", truth->code);
+        return;
+    }
+
     provider_coupon(&api->text, truth, turn, "id");
 }
 

@@ -42,6 +42,7 @@ typedef struct {
     int64_t    away_from;         /* the API does not answer in this time */
     int64_t    away_until;
     uint64_t   random;
+    unsigned   malformed;         /* percent of coupons that are given so */
     unsigned   asked[3];          /* how often, by question */
     unsigned   last;              /* … and what the last time */
     char       wrong[128];        /* a question against the contract */

@@ -4,13 +4,15 @@
  * A history is a provider with some coupons, each with a few turns (active,
  * final, recalculation, final again …), and a callback for each turn that comes
  * late, early, twice or never; now and then the API is away, an answer is slow
- * and callbacks overtake it, the poller is started anew.  In the end, after
- * some quiet time, the sum of each coupon's operations is its real_win and
- * nothing is in doubt.
+ * and callbacks overtake it, the poller is started anew.  In some histories the
+ * wallet does not let a coupon through, or the API gives one without its shape.
+ * In the end, after some quiet time, the sum of each coupon's operations is its
+ * real_win and nothing is in doubt.
  *
  *   truth_test [HISTORIES [SEED]]       one seed is one history
  */
 
+#include "store_sqlite.h"
 #include "world.h"
 
 
@@ -19,6 +21,10 @@
 
 static callback_t  callbacks[CALLBACKS];
 static unsigned    ncallbacks;
+
+static int64_t     trouble_ends;  /* wallet and API are good from then on */
+static unsigned    refused;       /* by the wallet, and … */
+static unsigned    malformed;     /* … by us, in this history */
 
 static const char *const  wins[] = {
     "0", "10", "10.00", "\"10.0\"", "12.34", "0.01", "1e2", "999.99"
@@ -122,7 +128,6 @@ callbacks_deliver(void)
 
     for (i = 0; i < ncallbacks; i++) {
         if (!callbacks[i].done && callbacks[i].at <= provider.now) {
-            callbacks[i].done = 1;
             callback_deliver(&callbacks[i]);
         }
     }
@@ -149,6 +154,56 @@ poller_restart(void)
 
 
 static void
+wallet_sql(const char *sql)
+{
+    if (cs_sqlite_script(&((cs_lite_t *) store)->db, sql) != CS_OK) {
+        abort();
+    }
+}
+
+
+/* a wallet that is closed for the coupons of a table, as conf/wallet.sql */
+static void
+wallet_make(int64_t ends)
+{
+    trouble_ends = ends;
+
+    wallet_sql("CREATE TABLE closed (code TEXT PRIMARY KEY);"
+               "CREATE TRIGGER wallet BEFORE INSERT ON coupon_operations"
+               " WHEN new.coupon_code IN (SELECT code FROM closed)"
+               " BEGIN SELECT RAISE(ABORT, 'closed'); END");
+}
+
+
+static void
+trouble_turn(void)
+{
+    char           sql[128];
+    const truth_t  *truth;
+
+    if (trouble_ends == 0) {
+        return;
+    }
+
+    if (provider.now >= trouble_ends) {
+        trouble_ends = 0;
+        provider.malformed = 0;
+        wallet_sql("DELETE FROM closed");
+        return;
+    }
+
+    truth = &provider.coupons[unit_below(&provider.random, provider.ncoupons)];
+
+    (void) snprintf(sql, sizeof(sql), chance(50)
+                    ? "INSERT OR IGNORE INTO closed VALUES ('%s')"
+                    : "DELETE FROM closed WHERE code = '%s'", truth->code);
+    wallet_sql(sql);
+
+    provider.malformed = chance(50) ? 0 : 20;
+}
+
+
+static void
 history_run(int64_t until)
 {
     int64_t  wait;
@@ -159,6 +214,9 @@ history_run(int64_t until)
 
         wait = cs_poll_step(&polling);
 
+        refused |= cs_answers_count(polling.answers)->held;
+        malformed |= cs_answers_count(polling.answers)->malformed;
+
         if (polling.failed && strcmp(polling.error, "away") != 0) {
             store_failed = 1;
             return;
@@ -166,6 +224,10 @@ history_run(int64_t until)
 
         if (wait > 0) {
             provider.now += between(1, 30000);
+        }
+
+        if (chance(20)) {
+            trouble_turn();
         }
 
         if (chance(1)) {
@@ -243,7 +305,9 @@ history_end(uint64_t seed)
              provider.wrong);
     }
 
-    for (i = 0; i < provider.ncoupons; i++) {
+    /* a store that has failed is closed, and this one was in memory */
+
+    for (i = 0; i < provider.ncoupons && !store_failed; i++) {
         good &= truth_holds(&provider.coupons[i]);
     }
 
@@ -257,9 +321,12 @@ history_end(uint64_t seed)
 }
 
 
-/* callbacks in any order, lost, twice; short absences of the API */
+/*
+ * Callbacks in any order, lost, twice; short absences of the API; and trouble
+ * with single coupons.
+ */
 static int
-history_any(uint64_t seed)
+history_any(uint64_t seed, unsigned trouble)
 {
     unsigned  i;
     int64_t   length;
@@ -274,6 +341,10 @@ history_any(uint64_t seed)
     }
 
     callbacks_make((unsigned) unit_below(&provider.random, 4) * 30);
+
+    if (trouble) {
+        wallet_make(START + length);
+    }
 
     if (chance(40)) {
         provider.away_from = START + between(0, length);
@@ -359,7 +430,7 @@ test_any(unsigned histories, uint64_t seed)
     calls = 0;
 
     for (n = 0; n < histories; n++) {
-        good += history_any(seed + n) ? 1 : 0;
+        good += history_any(seed + n, 0) ? 1 : 0;
         calls += provider.asked[PROVIDER_BY_CODE];
     }
 
@@ -367,6 +438,32 @@ test_any(unsigned histories, uint64_t seed)
        histories);
     ok(histories == 1 || calls > histories / 2,
        "and the API was asked by code %u times on the way", calls);
+}
+
+
+static void
+test_trouble(unsigned histories, uint64_t seed)
+{
+    unsigned  n, good, held, none;
+
+    good = 0;
+    held = 0;
+    none = 0;
+
+    for (n = 0; n < histories; n++) {
+        refused = 0;
+        malformed = 0;
+
+        good += history_any(seed + n, 1) ? 1 : 0;
+
+        held += refused ? 1 : 0;
+        none += malformed ? 1 : 0;
+    }
+
+    ok(good == histories, "%u of %u histories with trouble end at the truth",
+       good, histories);
+    ok(held >= histories / 2, "in %u of them the wallet held a coupon", held);
+    ok(none >= histories / 2, "in %u of them a coupon was none", none);
 }
 
 
@@ -410,6 +507,7 @@ main(int argc, char **argv)
 
     test_minutes();
     test_any(histories, seed);
+    test_trouble((histories + 1) / 2, seed);
 
     if (argc <= 2) {
         test_breaks(histories / 20 + 1);

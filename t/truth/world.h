@@ -71,8 +71,9 @@ turn_make(truth_t *truth, int64_t at, int status, const char *win)
 }
 
 
+/* the callback is done with, unless the wallet holds it */
 static void TAP_UNUSED
-callback_deliver(const callback_t *c)
+callback_deliver(callback_t *c)
 {
     char           id[32];
     cs_buffer_t    body;
@@ -98,6 +99,8 @@ callback_deliver(const callback_t *c)
     if (cs_worker_deliveries(worker, &delivery, 1) != CS_OK) {
         store_failed = 1;
     }
+
+    c->done = !delivery.held;
 
     cs_buffer_free(&body);
 }
