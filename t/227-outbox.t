@@ -97,6 +97,17 @@ sub wrong
 }
 
 
+# --- the stream alone
+
+my $program = ($ENV{COUPON_BUILD} || 'build') . '/t/settle/outbox_stream_test';
+my @lines = `'$program' 'redis://127.0.0.1:$redis->{port}/0' 2>&1`;
+is($?, 0, 'added only to what it was known to be: exit status');
+my @passed = grep { /^ok\b/ } @lines;
+is($lines[-1], '1..' . @passed . "\n", '... all tests have passed');
+diag grep { /^not ok|^#/ } @lines if $?;
+$redis->cmd('DEL', $stream);
+
+
 # --- off
 
 my $config = settle_config(redis => $redis);

@@ -48,9 +48,10 @@ static const cs_command_t  cs_commands[] = {
       "settle callbacks until SIGTERM",
       "Takes callbacks out of the inbox in Redis and settles them in the\n"
       "store, one transaction for up to 64 of them; reads the provider's API\n"
-      "too, if [api] is set; serves metrics and health over HTTP, if [metrics]\n"
-      "is. SIGTERM: finishes the transaction in hand and exits with 0. The\n"
-      "log is logfmt on standard error.\n" },
+      "too, if [api] is set; relays operations, if [operations] says so;\n"
+      "serves metrics and health over HTTP, if [metrics] is set. SIGTERM:\n"
+      "finishes the transaction in hand and exits with 0. The log is logfmt\n"
+      "on standard error.\n" },
 
     { "show", "CODE", 1, 1, cs_cmd_show, CS_TAKES_NONE,
       "one coupon with its bets and operations",

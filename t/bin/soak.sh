@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.." || exit
 seconds=${1:-600}
 logs=build/soak
 seed=${COUPON_SEED:-$(date +%s)}
-words='acknowledged [0-9]|memory of|200: |nothing found|FAILED|(noticed|NOTICED) by'
+words='acknowledged [0-9]|killed [0-9]+ times|memory of|200: |nothing found|FAILED|(noticed|NOTICED) by'
 failed=0
 summary=()
 
@@ -41,6 +41,8 @@ step storm     env COUPON_SECONDS="$seconds" COUPON_SEED="$seed" \
 step chaos     env SECONDS="$seconds" SEED="$seed" prove -v t/185-chaos.t
 step consumers env COUPON_SECONDS="$seconds" COUPON_SEED="$seed" \
                prove -v t/225-consumers.t
+step outbox    env COUPON_SECONDS="$seconds" COUPON_SEED="$seed" \
+               prove -v t/229-outbox-storm.t
 step memory    prove -v t/soak/memory.t
 step fuzz      t/fuzz/run.sh $((seconds / 20))
 step negative  t/bin/negative-control.sh
