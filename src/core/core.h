@@ -16,6 +16,9 @@
 
 #define CC_MUST_USE  __attribute__((warn_unused_result))
 
+/* what is rare does not burden its caller with its registers */
+#define CC_NOINLINE  __attribute__((noinline))
+
 
 /*
  * Bytes that somebody else owns; never NUL-terminated, may hold any byte.  data

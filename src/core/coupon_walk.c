@@ -40,7 +40,7 @@ static const char *cc_walk_malformed(cc_coupons_t *w, cc_coupon_walk_t *c,
 static const char *cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c,
     unsigned depth);
 static const char *cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
-    const cc_json_token_t *name);
+    const cc_json_token_t *name, const cc_json_token_t *value);
 static const char *cc_walk_code(cc_coupons_t *w, cc_coupon_walk_t *c,
     const cc_json_token_t *t);
 static const char *cc_walk_real_win(cc_coupon_walk_t *c,
@@ -140,23 +140,29 @@ cc_walk_coupon(cc_coupons_t *w, cc_coupon_walk_t *c,
     const cc_json_token_t *open)
 {
     const char       *error;
-    cc_json_token_t   name;
+    cc_json_type_e    type;
+    cc_json_token_t   name, value;
 
     if (open->type != CC_JSON_OBJECT) {
         return "a coupon is not an object";
     }
 
-    while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
+    for ( ;; ) {
+        type = cc_json_member(w->json, &name, &value);
 
-        error = cc_walk_coupon_member(w, c, &name);
+        if (type == CC_JSON_OBJECT_END) {
+            break;
+        }
+
+        if (type == CC_JSON_ERROR) {
+            return cc_json_error(w->json);
+        }
+
+        error = cc_walk_coupon_member(w, c, &name, &value);
 
         if (error != NULL) {
             return error;
         }
-    }
-
-    if (name.type != CC_JSON_OBJECT_END) {
-        return cc_json_error(w->json);
     }
 
     if (!c->code_seen) {
@@ -231,9 +237,9 @@ cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c, unsigned depth)
         return NULL;
     }
 
-    while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
+    while (cc_json_member(w->json, &name, &value) != CC_JSON_OBJECT_END) {
 
-        if (cc_json_next(w->json, &value) == CC_JSON_ERROR) {
+        if (value.type == CC_JSON_ERROR) {
             break;
         }
 
@@ -253,26 +259,17 @@ cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c, unsigned depth)
 
 static const char *
 cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
-    const cc_json_token_t *name)
+    const cc_json_token_t *name, const cc_json_token_t *value)
 {
-    cc_json_type_e   type;
-    cc_json_token_t  value;
-
-    type = cc_json_next(w->json, &value);
-
-    if (type == CC_JSON_ERROR) {
-        return cc_json_error(w->json);
-    }
-
     if (cc_json_is(name, "coupon_code")) {
-        return cc_walk_code(w, c, &value);
+        return cc_walk_code(w, c, value);
     }
 
     if (cc_json_is(name, "status")) {
         c->status_seen = 1;
 
-        if (type != CC_JSON_NUMBER
-            || cc_money_whole(&c->coupon.status, value.raw) != 0)
+        if (value->type != CC_JSON_NUMBER
+            || cc_money_whole(&c->coupon.status, value->raw) != 0)
         {
             return "a coupon's status is not a whole number";
         }
@@ -281,14 +278,14 @@ cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
     }
 
     if (cc_json_is(name, "real_win") || cc_json_is(name, "realWin")) {
-        return cc_walk_real_win(c, &value);
+        return cc_walk_real_win(c, value);
     }
 
     if (cc_json_is(name, "events_data")) {
-        return cc_walk_list(w, &value, &cc_events);
+        return cc_walk_list(w, value, &cc_events);
     }
 
-    if (cc_json_skip(w->json, &value, NULL) != 0) {
+    if (cc_json_skip(w->json, value, NULL) != 0) {
         return cc_json_error(w->json);
     }
 
@@ -389,9 +386,16 @@ cc_walk_event(cc_coupons_t *w, const cc_json_token_t *open)
     id.type = CC_JSON_ERROR;
     uuid.type = CC_JSON_ERROR;
 
-    while (cc_json_next(w->json, &name) == CC_JSON_NAME) {
+    for ( ;; ) {
+        type = cc_json_member(w->json, &name, &value);
 
-        type = cc_json_next(w->json, &value);
+        if (type == CC_JSON_OBJECT_END) {
+            break;
+        }
+
+        if (type == CC_JSON_ERROR) {
+            return cc_json_error(w->json);
+        }
 
         if (cc_walk_names_bet(w, &name, &id)) {
             id = name;
@@ -401,15 +405,9 @@ cc_walk_event(cc_coupons_t *w, const cc_json_token_t *open)
             event.has_status = (cc_money_whole(&event.status, value.raw) == 0);
         }
 
-        if (type == CC_JSON_ERROR
-            || cc_json_skip(w->json, &value, NULL) != 0)
-        {
-            break;
+        if (cc_json_skip(w->json, &value, NULL) != 0) {
+            return cc_json_error(w->json);
         }
-    }
-
-    if (name.type != CC_JSON_OBJECT_END) {
-        return cc_json_error(w->json);
     }
 
     heap = NULL;

@@ -20,7 +20,8 @@ typedef struct {
 
 
 static const char *cc_walk_envelope(cc_walk_t *w);
-static const char *cc_walk_member(cc_walk_t *w, const cc_json_token_t *name);
+static const char *cc_walk_member(cc_walk_t *w, const cc_json_token_t *name,
+    const cc_json_token_t *value);
 static const char *cc_walk_batch_id(cc_walk_t *w, const cc_json_token_t *t);
 
 
@@ -73,7 +74,7 @@ cc_walk_envelope(cc_walk_t *w)
 {
     const char       *error;
     cc_json_type_e    type;
-    cc_json_token_t   t;
+    cc_json_token_t   t, name;
 
     type = cc_json_next(w->json, &t);
 
@@ -85,8 +86,13 @@ cc_walk_envelope(cc_walk_t *w)
         return "the body is not one JSON object";
     }
 
-    while (cc_json_next(w->json, &t) == CC_JSON_NAME) {
-        error = cc_walk_member(w, &t);
+    while (cc_json_member(w->json, &name, &t) != CC_JSON_OBJECT_END) {
+
+        if (t.type == CC_JSON_ERROR) {
+            return cc_json_error(w->json);
+        }
+
+        error = cc_walk_member(w, &name, &t);
 
         if (error != NULL) {
             return error;
@@ -124,25 +130,17 @@ cc_walk_envelope(cc_walk_t *w)
 
 
 static const char *
-cc_walk_member(cc_walk_t *w, const cc_json_token_t *name)
+cc_walk_member(cc_walk_t *w, const cc_json_token_t *name,
+    const cc_json_token_t *value)
 {
-    cc_json_type_e   type;
-    cc_json_token_t  value;
-
-    type = cc_json_next(w->json, &value);
-
-    if (type == CC_JSON_ERROR) {
-        return cc_json_error(w->json);
-    }
-
     if (cc_json_is(name, "batchId")) {
-        return cc_walk_batch_id(w, &value);
+        return cc_walk_batch_id(w, value);
     }
 
     if (cc_json_is(name, "couponCount")) {
 
-        if (type != CC_JSON_NUMBER
-            || cc_money_whole(&w->count, value.raw) != 0 || w->count < 0)
+        if (value->type != CC_JSON_NUMBER
+            || cc_money_whole(&w->count, value->raw) != 0 || w->count < 0)
         {
             return "couponCount is not a whole number";
         }
@@ -152,10 +150,10 @@ cc_walk_member(cc_walk_t *w, const cc_json_token_t *name)
 
     if (cc_json_is(name, "coupons")) {
         w->listed = 1;
-        return cc_coupons_walk(&w->coupons, &value);
+        return cc_coupons_walk(&w->coupons, value);
     }
 
-    if (cc_json_skip(w->json, &value, NULL) != 0) {
+    if (cc_json_skip(w->json, value, NULL) != 0) {
         return cc_json_error(w->json);
     }
 

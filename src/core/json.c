@@ -32,17 +32,34 @@ struct cc_json_s {
 };
 
 
-static cc_json_type_e cc_json_value(cc_json_t *json, cc_json_token_t *token);
-static cc_json_type_e cc_json_name(cc_json_t *json, cc_json_token_t *token);
-static cc_json_type_e cc_json_begin(cc_json_t *json, cc_json_type_e type);
+CC_NOINLINE static cc_json_type_e cc_json_new_member(cc_json_t *json,
+    cc_json_token_t *name, cc_json_token_t *value);
+static int cc_json_name(cc_json_t *json, cc_json_token_t *token);
+static inline cc_json_type_e cc_json_value(cc_json_t *json,
+    cc_json_token_t *token);
+static inline cc_json_type_e cc_json_text(cc_json_t *json,
+    cc_json_token_t *token, cc_json_type_e type);
+CC_NOINLINE static cc_json_type_e cc_json_odd_text(cc_json_t *json,
+    cc_json_token_t *token, cc_json_type_e type);
+CC_NOINLINE static cc_json_type_e cc_json_begin(cc_json_t *json,
+    cc_json_token_t *token, cc_json_type_e type);
 static cc_json_type_e cc_json_close(cc_json_t *json);
-static cc_json_type_e cc_json_literal(cc_json_t *json, const char *text,
+CC_NOINLINE static cc_json_type_e cc_json_word(cc_json_t *json,
+    cc_json_token_t *token, const char *word, size_t len,
     cc_json_type_e type);
+CC_NOINLINE static cc_json_type_e cc_json_number(cc_json_t *json,
+    cc_json_token_t *token);
+static inline cc_json_type_e cc_json_scalar(cc_json_t *json, cc_json_token_t *token,
+    const unsigned char *end, cc_json_type_e type);
+static inline const unsigned char *cc_json_digits_end(const unsigned char *p,
+    const unsigned char *end);
 static inline const unsigned char *cc_json_blanks_end(const unsigned char *p,
     const unsigned char *end);
-static inline int cc_json_text(cc_json_t *json, cc_json_token_t *token);
-static int cc_json_number(cc_json_t *json);
 static int cc_json_fail(cc_json_t *json, const char *error);
+
+
+static const char  cc_json_too_early[] = "no JSON: it ends too early";
+static const char  cc_json_no_digits[] = "no JSON: a number without its digits";
 
 
 cc_json_t *
@@ -52,8 +69,9 @@ cc_json_create(uint64_t seed)
 
     json = calloc(1, sizeof(cc_json_t));
 
-    if (json != NULL) {
-        json->names.seed = seed;
+    if (json != NULL && cc_json_names_init(&json->names, seed) != 0) {
+        free(json);
+        return NULL;
     }
 
     return json;
@@ -84,20 +102,6 @@ cc_json_open(cc_json_t *json, cc_str_t text)
 }
 
 
-/* mostly there are none, which one comparison tells */
-static inline const unsigned char *
-cc_json_blanks_end(const unsigned char *p, const unsigned char *end)
-{
-    while (p < end && *p <= ' '
-           && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-    {
-        p++;
-    }
-
-    return p;
-}
-
-
 cc_json_type_e
 cc_json_next(cc_json_t *json, cc_json_token_t *token)
 {
@@ -119,9 +123,6 @@ cc_json_next(cc_json_t *json, cc_json_token_t *token)
     }
 
     json->p = p;
-    token->raw.data = p;
-    token->raw.len = 0;
-    token->escaped = 0;
 
     if (json->want == CC_JSON_WANT_NOTHING) {
 
@@ -133,7 +134,7 @@ cc_json_next(cc_json_t *json, cc_json_token_t *token)
     }
 
     if (p == end) {
-        return cc_json_fail(json, "no JSON: it ends too early");
+        return cc_json_fail(json, cc_json_too_early);
     }
 
     switch (json->want) {
@@ -143,77 +144,92 @@ cc_json_next(cc_json_t *json, cc_json_token_t *token)
         break;
 
     case CC_JSON_WANT_NAME_OR_END:
-        token->type = (*p == '}') ? cc_json_close(json)
-                                  : cc_json_name(json, token);
-        break;
+        if (*p == '}') {
+            token->type = cc_json_close(json);
+            break;
+        }
+
+        /* fall through */
 
     case CC_JSON_WANT_NAME:
-        token->type = cc_json_name(json, token);
+        token->type = cc_json_name(json, token) ? CC_JSON_NAME : CC_JSON_ERROR;
         break;
 
     case CC_JSON_WANT_VALUE_OR_END:
-        token->type = (*p == ']') ? cc_json_close(json)
-                                  : cc_json_value(json, token);
-        break;
+        if (*p == ']') {
+            token->type = cc_json_close(json);
+            break;
+        }
+
+        /* fall through */
 
     case CC_JSON_WANT_VALUE:
     case CC_JSON_WANT_NOTHING:
-        token->type = cc_json_value(json, token);
-        break;
+        return cc_json_value(json, token);
     }
 
     return token->type;
 }
 
 
-static cc_json_type_e
-cc_json_value(cc_json_t *json, cc_json_token_t *token)
+cc_json_type_e
+cc_json_member(cc_json_t *json, cc_json_token_t *name, cc_json_token_t *value)
 {
-    cc_json_type_e  type;
+    cc_json_name_t   *again;
+    cc_json_frame_t  *frame;
 
-    switch (*json->p) {
+    value->type = CC_JSON_ERROR;
 
-    case '{':
-        return cc_json_begin(json, CC_JSON_OBJECT);
-
-    case '[':
-        return cc_json_begin(json, CC_JSON_ARRAY);
-
-    case '"':
-        type = cc_json_text(json, token) ? CC_JSON_STRING : CC_JSON_ERROR;
-        break;
-
-    case 't':
-        type = cc_json_literal(json, "true", CC_JSON_TRUE);
-        break;
-
-    case 'f':
-        type = cc_json_literal(json, "false", CC_JSON_FALSE);
-        break;
-
-    case 'n':
-        type = cc_json_literal(json, "null", CC_JSON_NULL);
-        break;
-
-    default:
-        type = cc_json_number(json) ? CC_JSON_NUMBER : CC_JSON_ERROR;
-    }
-
-    if (type == CC_JSON_ERROR) {
+    if (json->error != NULL) {
         return CC_JSON_ERROR;
     }
 
-    if (type != CC_JSON_STRING) {
-        token->raw.len = (size_t) (json->p - token->raw.data);
+    frame = &json->frames[json->depth - 1];
+    again = cc_json_names_again(&json->names, frame, json->p, json->end);
+
+    if (again == NULL) {
+        return cc_json_new_member(json, name, value);
     }
 
-    json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+    name->type = CC_JSON_NAME;
+    name->escaped = again->token.escaped;
+    name->raw.data = json->p + (again->token.raw.data - again->lead.data);
+    name->raw.len = again->token.raw.len;
+    json->p += again->lead.len;
 
-    return type;
+    return cc_json_value(json, value);
 }
 
 
 static cc_json_type_e
+cc_json_new_member(cc_json_t *json, cc_json_token_t *name,
+    cc_json_token_t *value)
+{
+    cc_json_type_e        type;
+    const unsigned char  *lead;
+
+    lead = json->p;
+    type = cc_json_next(json, name);
+
+    if (type != CC_JSON_NAME) {
+        return value->type = type;
+    }
+
+    json->p = cc_json_blanks_end(json->p, json->end);
+
+    if (json->p == json->end) {
+        return cc_json_fail(json, cc_json_too_early);
+    }
+
+    cc_json_names_lead(&json->names, &json->frames[json->depth - 1], lead,
+                       json->p);
+
+    return cc_json_value(json, value);
+}
+
+
+/* a name with its colon */
+static int
 cc_json_name(cc_json_t *json, cc_json_token_t *token)
 {
     const unsigned char  *p;
@@ -222,15 +238,17 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
         return cc_json_fail(json, "no JSON: a member has no name");
     }
 
-    if (!cc_json_text(json, token)) {
-        return CC_JSON_ERROR;
+    token->escaped = 0;
+
+    if (cc_json_text(json, token, CC_JSON_NAME) != CC_JSON_NAME) {
+        return 0;
     }
 
     json->error = cc_json_names_add(&json->names,
                                     &json->frames[json->depth - 1], token);
 
     if (json->error != NULL) {
-        return CC_JSON_ERROR;
+        return 0;
     }
 
     p = cc_json_blanks_end(json->p, json->end);
@@ -243,34 +261,76 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
     json->p++;
     json->want = CC_JSON_WANT_VALUE;
 
-    return CC_JSON_NAME;
+    return 1;
+}
+
+
+/* everything but a string is another function's, which is called last */
+static inline cc_json_type_e
+cc_json_value(cc_json_t *json, cc_json_token_t *token)
+{
+    token->escaped = 0;
+    token->raw.data = json->p;
+    token->raw.len = 0;
+
+    switch (*json->p) {
+
+    case '"':
+        json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+        return cc_json_text(json, token, CC_JSON_STRING);
+
+    case '{':
+        return cc_json_begin(json, token, CC_JSON_OBJECT);
+
+    case '[':
+        return cc_json_begin(json, token, CC_JSON_ARRAY);
+
+    case 't':
+        return cc_json_word(json, token, "true", 4, CC_JSON_TRUE);
+
+    case 'f':
+        return cc_json_word(json, token, "false", 5, CC_JSON_FALSE);
+
+    case 'n':
+        return cc_json_word(json, token, "null", 4, CC_JSON_NULL);
+    }
+
+    return cc_json_number(json, token);
 }
 
 
 /* a string from its quote on; mostly there is nothing special in it */
-static inline int
-cc_json_text(cc_json_t *json, cc_json_token_t *token)
+static inline cc_json_type_e
+cc_json_text(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
 {
     const unsigned char  *p, *start;
 
     start = json->p + 1;
     p = cc_json_plain_end(start, json->end);
 
-    if (p < json->end && *p == '"') {
-        token->raw.data = start;
-        token->raw.len = (size_t) (p - start);
-        json->p = p + 1;
-        return 1;
+    if (p == json->end || *p != '"') {
+        return cc_json_odd_text(json, token, type);
     }
 
-    json->error = cc_json_string(&json->p, json->end, token);
+    token->raw.data = start;
+    token->raw.len = (size_t) (p - start);
+    json->p = p + 1;
 
-    return json->error == NULL;
+    return token->type = type;
 }
 
 
 static cc_json_type_e
-cc_json_begin(cc_json_t *json, cc_json_type_e type)
+cc_json_odd_text(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
+{
+    json->error = cc_json_string(&json->p, json->end, token);
+
+    return token->type = json->error ? CC_JSON_ERROR : type;
+}
+
+
+static cc_json_type_e
+cc_json_begin(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
 {
     cc_json_frame_t  *frame;
 
@@ -281,13 +341,16 @@ cc_json_begin(cc_json_t *json, cc_json_type_e type)
     frame = &json->frames[json->depth++];
     frame->first = json->names.nstack;
     frame->marks = 0;
-    frame->object = (type == CC_JSON_OBJECT) ? ++json->names.objects : 0;
-
-    json->want = frame->object ? CC_JSON_WANT_NAME_OR_END
-                               : CC_JSON_WANT_VALUE_OR_END;
+    frame->object = 0;
+    json->want = CC_JSON_WANT_VALUE_OR_END;
     json->p++;
 
-    return type;
+    if (type == CC_JSON_OBJECT) {
+        cc_json_names_object(&json->names, frame);
+        json->want = CC_JSON_WANT_NAME_OR_END;
+    }
+
+    return token->type = type;
 }
 
 
@@ -311,32 +374,21 @@ cc_json_close(cc_json_t *json)
 
 
 static cc_json_type_e
-cc_json_literal(cc_json_t *json, const char *text, cc_json_type_e type)
+cc_json_word(cc_json_t *json, cc_json_token_t *token, const char *word,
+    size_t len, cc_json_type_e type)
 {
-    size_t  len;
-
-    len = strlen(text);
-
     if ((size_t) (json->end - json->p) < len
-        || memcmp(json->p, text, len) != 0)
+        || memcmp(json->p, word, len) != 0)
     {
         return cc_json_fail(json, "no JSON: an unknown word");
     }
 
-    json->p += len;
-
-    return type;
+    return cc_json_scalar(json, token, json->p + len, type);
 }
 
 
-#define cc_json_digits(p, end)                                               \
-    while ((p) < (end) && *(p) >= '0' && *(p) <= '9') {                      \
-        (p)++;                                                               \
-    }
-
-
-static int
-cc_json_number(cc_json_t *json)
+static cc_json_type_e
+cc_json_number(cc_json_t *json, cc_json_token_t *token)
 {
     const unsigned char  *p, *end, *part;
 
@@ -353,7 +405,7 @@ cc_json_number(cc_json_t *json)
         p++;
 
     } else {
-        cc_json_digits(p, end);
+        p = cc_json_digits_end(p, end);
     }
 
     if (p == part) {
@@ -361,15 +413,15 @@ cc_json_number(cc_json_t *json)
     }
 
     if (p < end && *p == '.') {
-        part = ++p;
-        cc_json_digits(p, end);
+        part = p + 1;
+        p = cc_json_digits_end(part, end);
 
         if (p == part) {
-            return cc_json_fail(json, "no JSON: a number without its digits");
+            return cc_json_fail(json, cc_json_no_digits);
         }
     }
 
-    if (p < end && (*p == 'e' || *p == 'E')) {
+    if (p < end && (*p | 0x20) == 'e') {
         p++;
 
         if (p < end && (*p == '+' || *p == '-')) {
@@ -377,51 +429,37 @@ cc_json_number(cc_json_t *json)
         }
 
         part = p;
-        cc_json_digits(p, end);
+        p = cc_json_digits_end(part, end);
 
         if (p == part) {
-            return cc_json_fail(json, "no JSON: a number without its digits");
+            return cc_json_fail(json, cc_json_no_digits);
         }
     }
 
-    json->p = p;
-
-    return 1;
+    return cc_json_scalar(json, token, p, CC_JSON_NUMBER);
 }
 
 
-int
-cc_json_skip(cc_json_t *json, const cc_json_token_t *token, cc_str_t *raw)
+static inline cc_json_type_e
+cc_json_scalar(cc_json_t *json, cc_json_token_t *token,
+    const unsigned char *end, cc_json_type_e type)
 {
-    cc_str_t  value;
+    token->raw.len = (size_t) (end - json->p);
+    json->p = end;
+    json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
 
-    if (raw == NULL && token->type != CC_JSON_OBJECT
-        && token->type != CC_JSON_ARRAY)
-    {
-        return 0;
+    return token->type = type;
+}
+
+
+static inline const unsigned char *
+cc_json_digits_end(const unsigned char *p, const unsigned char *end)
+{
+    while (p < end && (unsigned) *p - '0' <= 9) {
+        p++;
     }
 
-    value = token->raw;
-
-    if (token->type == CC_JSON_STRING) {
-        value.data--;
-        value.len += 2;
-    }
-
-    if (token->type == CC_JSON_OBJECT || token->type == CC_JSON_ARRAY) {
-
-        if (cc_json_leave(json, json->depth - 1) != 0) {
-            return -1;
-        }
-
-        value.len = (size_t) (json->p - value.data);
-    }
-
-    if (raw != NULL) {
-        *raw = value;
-    }
-
-    return 0;
+    return p;
 }
 
 
@@ -435,12 +473,38 @@ cc_json_depth(const cc_json_t *json)
 int
 cc_json_leave(cc_json_t *json, unsigned depth)
 {
-    cc_json_token_t  t;
+    cc_json_type_e   type;
+    cc_json_token_t  name, value;
 
     while (json->depth > depth) {
-        if (cc_json_next(json, &t) == CC_JSON_ERROR) {
+
+        /* a name whose value was not read yet leaves an object in its middle */
+
+        type = json->frames[json->depth - 1].object
+               && json->want != CC_JSON_WANT_VALUE
+               ? cc_json_member(json, &name, &value)
+               : cc_json_next(json, &value);
+
+        if (type == CC_JSON_ERROR) {
             return -1;
         }
+    }
+
+    return 0;
+}
+
+
+int
+cc_json_skip_nested(cc_json_t *json, const cc_json_token_t *token,
+    cc_str_t *raw)
+{
+    if (cc_json_leave(json, json->depth - 1) != 0) {
+        return -1;
+    }
+
+    if (raw != NULL) {
+        raw->data = token->raw.data;
+        raw->len = (size_t) (json->p - raw->data);
     }
 
     return 0;
@@ -458,6 +522,23 @@ size_t
 cc_json_offset(const cc_json_t *json)
 {
     return (size_t) (json->p - json->start);
+}
+
+
+/* mostly there are none, which one comparison tells */
+static inline const unsigned char *
+cc_json_blanks_end(const unsigned char *p, const unsigned char *end)
+{
+    while (p < end && *p <= ' ') {
+
+        if (*p != ' ' && *p != '\n' && *p != '\r' && *p != '\t') {
+            break;
+        }
+
+        p++;
+    }
+
+    return p;
 }
 
 

@@ -66,12 +66,41 @@ CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json,
     cc_json_token_t *token);
 
 /*
+ * Inside an object, in front of a member or of the end: reads a name and what
+ * its value begins with, and returns the value's type; CC_JSON_OBJECT_END: no
+ * member is left, and *name is not set.  It is cc_json_next() twice at half the
+ * cost.
+ */
+CC_MUST_USE cc_json_type_e cc_json_member(cc_json_t *json,
+    cc_json_token_t *name, cc_json_token_t *value);
+
+/* cc_json_skip() of an object or array */
+CC_MUST_USE int cc_json_skip_nested(cc_json_t *json,
+    const cc_json_token_t *token, cc_str_t *raw);
+
+/*
  * Reads to the end of the value that `token` began; a scalar is at its end
  * already.  *raw, if not NULL, becomes the whole value as it was written.
  * Returns -1 on an error in the text.
  */
-CC_MUST_USE int cc_json_skip(cc_json_t *json, const cc_json_token_t *token,
-    cc_str_t *raw);
+CC_MUST_USE static inline int
+cc_json_skip(cc_json_t *json, const cc_json_token_t *token, cc_str_t *raw)
+{
+    if (token->type == CC_JSON_OBJECT || token->type == CC_JSON_ARRAY) {
+        return cc_json_skip_nested(json, token, raw);
+    }
+
+    if (raw != NULL) {
+        *raw = token->raw;
+
+        if (token->type == CC_JSON_STRING) {
+            raw->data--;
+            raw->len += 2;
+        }
+    }
+
+    return 0;
+}
 
 /* how many objects and arrays are open */
 unsigned cc_json_depth(const cc_json_t *json);

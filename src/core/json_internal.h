@@ -14,11 +14,16 @@
 #define CC_JSON_FEW   16                        /* names compared one by one */
 #define CC_JSON_EACH  0x0101010101010101u       /* times a byte: eight of it */
 
+#define CC_JSON_NO_TWIN  UINT64_MAX
+
 
 typedef struct {
     uint64_t           hash;        /* only of a name in the table */
-    uint64_t           object;      /* serial number of the object it is in */
+    uint64_t           object;      /* serial number of the object it is in;
+                                       0: there was no name here yet */
+    uint64_t           first;       /* 1: it is the first name there */
     cc_json_token_t    token;
+    cc_str_t           lead;        /* see cc_json_names_again(); or empty */
 } cc_json_name_t;
 
 typedef struct {
@@ -26,9 +31,10 @@ typedef struct {
     uint64_t           objects;     /* serial numbers given so far, ever */
     uint64_t           before;      /* … and before this text */
 
-    cc_json_name_t    *stack;       /* the names of all open objects */
+    cc_json_name_t    *stack;       /* the names of all open objects; behind
+                                       them what closed ones have left */
     size_t             nstack;
-    size_t             stack_size;
+    size_t             stack_size;  /* always more than nstack */
 
     cc_json_name_t    *table;       /* open addressing, at most half full; */
     size_t             ntable;      /* what older texts left counts as free */
@@ -39,8 +45,14 @@ typedef struct {
     size_t             first;       /* of its names on the stack */
     uint64_t           object;      /* its serial number; 0: an array */
     uint64_t           marks;       /* of its names so far, one bit each */
+    uint64_t           twin;        /* the object of which it had the same names
+                                       so far, or CC_JSON_NO_TWIN: then they
+                                       have their marks */
 } cc_json_frame_t;
 
+
+/* returns -1 without memory */
+CC_MUST_USE int cc_json_names_init(cc_json_names_t *names, uint64_t seed);
 
 /* a new text: forgets all names, and memory beyond the usual */
 void cc_json_names_reset(cc_json_names_t *names);
@@ -49,6 +61,9 @@ void cc_json_names_free(cc_json_names_t *names);
 /* cc_json_names_add() of a name that is not plainly new */
 CC_MUST_USE const char *cc_json_names_check(cc_json_names_t *names,
     cc_json_frame_t *frame, const cc_json_token_t *token);
+
+/* the object goes its own way from here on */
+void cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame);
 
 
 /*
@@ -95,6 +110,39 @@ cc_json_plain_end(const unsigned char *p, const unsigned char *end)
 }
 
 
+/* memcmp() == 0 for at least four bytes, and mostly for a dozen */
+static inline int
+cc_json_same_bytes(const unsigned char *a, const unsigned char *b, size_t len)
+{
+    size_t    i;
+    uint32_t  a4, b4, a4_end, b4_end;
+    uint64_t  a8, b8;
+
+    if (len < 8) {
+        memcpy(&a4, a, 4);
+        memcpy(&b4, b, 4);
+        memcpy(&a4_end, a + len - 4, 4);
+        memcpy(&b4_end, b + len - 4, 4);
+
+        return a4 == b4 && a4_end == b4_end;
+    }
+
+    for (i = 8; i < len; i += 8) {
+        memcpy(&a8, a + i - 8, 8);
+        memcpy(&b8, b + i - 8, 8);
+
+        if (a8 != b8) {
+            return 0;
+        }
+    }
+
+    memcpy(&a8, a + len - 8, 8);
+    memcpy(&b8, b + len - 8, 8);
+
+    return a8 == b8;
+}
+
+
 /*
  * The bit that a name sets in its object: where it is not set, this name was
  * not seen.  An escaped one may be any name, and sets them all.
@@ -116,6 +164,17 @@ cc_json_mark(const cc_json_token_t *token)
 }
 
 
+static inline void
+cc_json_names_set(cc_json_name_t *name, const cc_json_frame_t *frame,
+    const cc_json_token_t *token, size_t i)
+{
+    name->object = frame->object;
+    name->first = (i == frame->first);
+    name->token = *token;
+    name->lead.len = 0;
+}
+
+
 /*
  * Enters a name of the innermost object.  Returns NULL, or what is wrong: it is
  * there already, or there is no memory.
@@ -126,19 +185,85 @@ cc_json_names_add(cc_json_names_t *names, cc_json_frame_t *frame,
 {
     uint64_t  mark, seen;
 
+    if (frame->twin != CC_JSON_NO_TWIN) {
+        cc_json_names_part(names, frame);
+    }
+
     mark = cc_json_mark(token);
     seen = frame->marks & mark;
     frame->marks |= mark;
 
-    if (seen != 0 || names->nstack == names->stack_size
+    if (seen != 0 || names->nstack + 1 == names->stack_size
         || names->nstack - frame->first >= CC_JSON_FEW)
     {
         return cc_json_names_check(names, frame, token);
     }
 
-    names->stack[names->nstack++].token = *token;
+    cc_json_names_set(&names->stack[names->nstack], frame, token,
+                      names->nstack);
+    names->nstack++;
 
     return NULL;
+}
+
+
+/* a new object, whose brother has left its names where its own will lie */
+static inline void
+cc_json_names_object(cc_json_names_t *names, cc_json_frame_t *frame)
+{
+    cc_json_name_t  *name;
+
+    name = &names->stack[names->nstack];
+
+    frame->object = ++names->objects;
+    frame->twin = (name->first && name->object > names->before)
+                  ? name->object : CC_JSON_NO_TWIN;
+}
+
+
+/*
+ * The objects of a list mostly have the same names in the same order.  What
+ * stands in front of a value, a comma, the name and the colon, is the value's
+ * lead: where the twin had the same in this place, it is as valid, and the name
+ * as new to its object, as it was there, and nothing else has to be checked.
+ */
+static inline cc_json_name_t *
+cc_json_names_again(cc_json_names_t *names, cc_json_frame_t *frame,
+    const unsigned char *p, const unsigned char *end)
+{
+    size_t           len;
+    cc_json_name_t  *name;
+
+    name = &names->stack[names->nstack];
+    len = name->lead.len;
+
+    if (name->object != frame->twin || len == 0 || (size_t) (end - p) <= len
+        || p[len] <= ' ' || !cc_json_same_bytes(p, name->lead.data, len))
+    {
+        return NULL;
+    }
+
+    name->object = frame->object;
+    names->nstack++;
+
+    return name;
+}
+
+
+/* from p to the value that comes now: the lead of the name entered last */
+static inline void
+cc_json_names_lead(cc_json_names_t *names, cc_json_frame_t *frame,
+    const unsigned char *p, const unsigned char *value)
+{
+    cc_json_name_t  *name;
+
+    /* names beyond the few are in the table, where twins do not come */
+
+    if (names->nstack - frame->first <= CC_JSON_FEW && value - p >= 4) {
+        name = &names->stack[names->nstack - 1];
+        name->lead.data = p;
+        name->lead.len = (size_t) (value - p);
+    }
 }
 
 

@@ -1,6 +1,9 @@
 /*
  * Does a name stand twice in one object?
  *
+ * An object that has its names from its brother (json_internal.h) has none twice
+ * as its brother has none.  For all others:
+ *
  * The names of the open objects lie on a stack.  Each sets one of 64 bits, its
  * mark, in its object: a name whose mark is new is new itself, and most are.
  * Else up to CC_JSON_FEW brothers are compared one by one.  In a wider object a
@@ -16,7 +19,8 @@
 #include "json_internal.h"
 
 
-#define CC_JSON_KEEP      16384     /* names: memory for more is not kept */
+#define CC_JSON_STACK     256       /* names to begin with */
+#define CC_JSON_KEEP      16384     /* … memory for more is not kept */
 #define CC_JSON_NAME_MAX  512       /* decoded on the stack; longer: on heap */
 
 
@@ -28,23 +32,39 @@ static const char  cc_json_twice[] = "JSON refused: a name twice in an object";
 static const char *cc_json_names_widen(cc_json_names_t *names,
     const cc_json_frame_t *frame);
 static const char *cc_json_table_add(cc_json_names_t *names,
-    const cc_json_frame_t *frame, cc_json_name_t *name);
+    cc_json_name_t *name);
 static int cc_json_table_grow(cc_json_names_t *names);
 static int cc_json_hash(cc_json_name_t *name, uint64_t seed);
 static int cc_json_same(const cc_json_token_t *a, const cc_json_token_t *b);
 
 
+int
+cc_json_names_init(cc_json_names_t *names, uint64_t seed)
+{
+    names->seed = seed;
+    names->stack_size = CC_JSON_STACK;
+    names->stack = calloc(CC_JSON_STACK, sizeof(cc_json_name_t));
+
+    return names->stack == NULL ? -1 : 0;
+}
+
+
 void
 cc_json_names_reset(cc_json_names_t *names)
 {
+    cc_json_name_t  *smaller;
+
     names->before = names->objects;
     names->nstack = 0;
     names->ntable = 0;
 
     if (names->stack_size > CC_JSON_KEEP) {
-        free(names->stack);
-        names->stack = NULL;
-        names->stack_size = 0;
+        smaller = realloc(names->stack, CC_JSON_STACK * sizeof(cc_json_name_t));
+
+        if (smaller != NULL) {
+            names->stack = smaller;
+            names->stack_size = CC_JSON_STACK;
+        }
     }
 
     if (names->table_size > CC_JSON_KEEP) {
@@ -71,20 +91,23 @@ cc_json_names_check(cc_json_names_t *names, cc_json_frame_t *frame,
     const char      *error;
     cc_json_name_t  *name;
 
-    if (names->nstack == names->stack_size) {
-        size = names->stack_size ? names->stack_size * 2 : 256;
+    if (names->nstack + 1 == names->stack_size) {
+        size = names->stack_size * 2;
         name = realloc(names->stack, size * sizeof(cc_json_name_t));
 
         if (name == NULL) {
             return cc_json_no_memory;
         }
 
+        memset(name + names->stack_size, 0,
+               (size - names->stack_size) * sizeof(cc_json_name_t));
+
         names->stack = name;
         names->stack_size = size;
     }
 
     name = &names->stack[names->nstack];
-    name->token = *token;
+    cc_json_names_set(name, frame, token, names->nstack);
 
     size = names->nstack++ - frame->first;
 
@@ -107,7 +130,20 @@ cc_json_names_check(cc_json_names_t *names, cc_json_frame_t *frame,
         }
     }
 
-    return cc_json_table_add(names, frame, name);
+    return cc_json_table_add(names, name);
+}
+
+
+void
+cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame)
+{
+    size_t  i;
+
+    for (i = frame->first; i < names->nstack; i++) {
+        frame->marks |= cc_json_mark(&names->stack[i].token);
+    }
+
+    frame->twin = CC_JSON_NO_TWIN;
 }
 
 
@@ -119,7 +155,7 @@ cc_json_names_widen(cc_json_names_t *names, const cc_json_frame_t *frame)
     const char  *error;
 
     for (i = frame->first; i < frame->first + CC_JSON_FEW; i++) {
-        error = cc_json_table_add(names, frame, &names->stack[i]);
+        error = cc_json_table_add(names, &names->stack[i]);
 
         if (error != NULL) {
             return error;
@@ -131,13 +167,10 @@ cc_json_names_widen(cc_json_names_t *names, const cc_json_frame_t *frame)
 
 
 static const char *
-cc_json_table_add(cc_json_names_t *names, const cc_json_frame_t *frame,
-    cc_json_name_t *name)
+cc_json_table_add(cc_json_names_t *names, cc_json_name_t *name)
 {
     size_t           i;
     cc_json_name_t  *other;
-
-    name->object = frame->object;
 
     if (!cc_json_hash(name, names->seed)) {
         return cc_json_no_memory;

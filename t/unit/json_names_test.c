@@ -2,8 +2,9 @@
  * Is a name that stands twice in one object found, and only then?
  *
  * By hand with every way to spell a name; at random in small objects against a
- * plain search; and in objects so wide that a search in pairs would never end:
- * that the program finishes is the proof that the cost is linear.
+ * plain search; in lists of objects that are like their brothers, or nearly; and
+ * in objects so wide that a search in pairs would never end: that the program
+ * finishes is the proof that the cost is linear.
  */
 
 #include "json_walk.h"
@@ -101,6 +102,78 @@ test_at_random(uint64_t *seed)
 
     is_int(wrong, 0, "20000 objects of up to 40 names");
     ok(seen > 4000 && seen < 16000, "%d of them with a name twice", seen);
+}
+
+
+/* what was found right in one object must not be taken for right elsewhere */
+static void
+test_brothers(void)
+{
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"b\":2}]", 1);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"b\":2},{\"b\":1,\"a\":2}]", 1);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\": 1 ,  \"b\" :2},{\"a\":1}]", 1);
+    is_unique("[{\"a\":{\"c\":1},\"b\":2},{\"a\":{\"c\":1},\"b\":2}]", 1);
+    is_unique("[{\"\\u0061\":1,\"b\":2},{\"\\u0061\":1,\"b\":2}]", 1);
+
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"a\":2}]", 0);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"b\":2,\"a\":3}]", 0);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"b\":2,\"b\":3}]", 0);
+    is_unique("[{\"a\":1,\"b\":2},{\"b\":1,\"b\":2}]", 0);
+    is_unique("[{\"a\":1,\"b\":2,\"c\":3},{\"a\":1,\"c\":2,\"c\":3}]", 0);
+    is_unique("[{\"\\u0061\":1,\"b\":2},{\"\\u0061\":1,\"a\":2}]", 0);
+    is_unique("[{\"a\":{\"x\":{\"a\":1}}},{\"a\":1,\"x\":2,\"a\":3}]", 0);
+
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":{,\"b\":2}}]", 0);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1 \"b\":2}]", 0);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"b\":}]", 0);
+    is_unique("[{\"a\":1,\"b\":2},{\"a\":1,\"b\":", 0);
+    is_unique("[{\"a\":1,\"b\":2},{,\"a\":1}]", 0);
+}
+
+
+/* one text after the other: nothing is remembered of an older one */
+static void
+test_brothers_at_random(uint64_t *seed)
+{
+    char    text[2048], *p;
+    int     round, objects, i, k, taken = 0;
+
+    static const char  *members[] = {
+        "\"a\":1", "\"a\" : 1",
+        "\"b\":\"x\"", "\"\\u0062\":2",
+        "\"c\":{\"a\":1,\"b\":2}", "\"c\":{\"b\":1,\"d\":{\"a\":2}}",
+        "\"longer than eight\":null", "\"longer  than eight\":[{\"d\":1}]",
+        "\"d\":{}", "\"d\":{\"b\":1,\"e\":{\"b\":1,\"d\":2}}"
+    };
+
+    for (round = 0; round < 50000; round++) {
+        p = text + sprintf(text, "[");
+
+        for (objects = 4; objects; objects--) {
+            p += sprintf(p, "{");
+
+            for (i = 0; i < 9; i += 2) {
+
+                if (unit_below(seed, 10) == 0) {
+                    continue;
+                }
+
+                /* mostly in their order, and spelled as ever */
+
+                k = unit_below(seed, 100) ? i + (unit_below(seed, 5) == 0)
+                                          : (int) unit_below(seed, 10);
+
+                p += sprintf(p, "%s%s", p[-1] == '{' ? "" : ",", members[k]);
+            }
+
+            p += sprintf(p, objects > 1 ? "}," : "}]");
+        }
+
+        taken += json_walk(json, unit_str(text, (size_t) (p - text)), NULL)
+                 == NULL;
+    }
+
+    ok(taken > 10000 && taken < 49000, "%d of 50000 lists were good", taken);
 }
 
 
@@ -299,6 +372,8 @@ main(void)
 
     test_by_hand();
     test_at_random(&seed);
+    test_brothers();
+    test_brothers_at_random(&seed);
     test_wide();
     test_deep();
     test_long();

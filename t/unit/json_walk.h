@@ -3,7 +3,8 @@
  * any text checked on the way: for the unit tests and for the fuzzer.
  *
  * The text is walked twice, token by token and with cc_json_skip() over the
- * value as a whole; both must come to one verdict.  A broken promise aborts.
+ * value as a whole, which reads members with cc_json_member(); both must come to
+ * one verdict, with the same words at the same byte.  A broken promise aborts.
  */
 
 #ifndef CC_JSON_WALK_H
@@ -158,13 +159,16 @@ static TAP_UNUSED const char *
 json_walk(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 {
     int              i, valid;
+    size_t           offset;
     unsigned         depth = 0;
-    const char      *error;
+    const char      *error, *skipping;
     json_walk_t      unused;
     cc_json_type_e   type;
     cc_json_token_t  token;
 
     valid = json_skip_all(reader, text);
+    skipping = cc_json_error(reader);
+    offset = cc_json_offset(reader);
 
     walk = walk ? walk : &unused;
     memset(walk, 0, sizeof(*walk));
@@ -194,6 +198,7 @@ json_walk(cc_json_t *reader, cc_str_t text, json_walk_t *walk)
 
     error = cc_json_error(reader);
     must(valid == (type == CC_JSON_END));
+    must(skipping == error && offset == cc_json_offset(reader));
     must(type == CC_JSON_END ? error == NULL && depth == 0 : error != NULL);
     must(cc_json_offset(reader) <= text.len);
     must(type == CC_JSON_ERROR || cc_json_offset(reader) == text.len);
