@@ -83,14 +83,14 @@ static ngx_command_t  ngx_http_coupon_commands[] = {
 
     { ngx_string("coupon_callback_batch_id"),
       NGX_HTTP_COUPON_ANYWHERE|NGX_CONF_TAKE1,
-      ngx_http_coupon_set_regex,
+      ngx_http_coupon_set_pattern,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_coupon_loc_conf_t, batch_id),
       NULL },
 
     { ngx_string("coupon_callback_coupon_code"),
       NGX_HTTP_COUPON_ANYWHERE|NGX_CONF_TAKE1,
-      ngx_http_coupon_set_regex,
+      ngx_http_coupon_set_pattern,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_coupon_loc_conf_t, coupon_code),
       NULL },
@@ -340,16 +340,14 @@ ngx_http_coupon_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 static ngx_int_t
 ngx_http_coupon_defaults(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 {
-    static ngx_str_t  batch_id = ngx_string("^[\\x21-\\x7e]{1,64}$");
-    static ngx_str_t  coupon_code = ngx_string("^[0-9A-Za-z_-]{1,64}$");
     static ngx_str_t  signature = ngx_string("$http_x_signature");
 
     if (conf->batch_id == NGX_CONF_UNSET_PTR) {
-        conf->batch_id = ngx_http_coupon_regex(cf, &batch_id);
+        conf->batch_id = &ngx_http_coupon_batch_id;
     }
 
     if (conf->coupon_code == NGX_CONF_UNSET_PTR) {
-        conf->coupon_code = ngx_http_coupon_regex(cf, &coupon_code);
+        conf->coupon_code = &ngx_http_coupon_coupon_code;
     }
 
     if (conf->signature == NGX_CONF_UNSET_PTR) {
@@ -370,13 +368,7 @@ ngx_http_coupon_defaults(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
         conf->ack_timeout = conf->timeout;
     }
 
-    if (conf->batch_id == NULL || conf->coupon_code == NULL
-        || conf->signature == NULL)
-    {
-        return NGX_ERROR;
-    }
-
-    return NGX_OK;
+    return conf->signature ? NGX_OK : NGX_ERROR;
 }
 
 

@@ -26,7 +26,6 @@ static ngx_int_t ngx_http_coupon_provider(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
 static ngx_int_t ngx_http_coupon_sportapi(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
-static int ngx_http_coupon_shaped(void *pattern, cc_str_t text);
 static void ngx_http_coupon_free_hmac(void *data);
 static void ngx_http_coupon_free_json(void *data);
 
@@ -412,46 +411,6 @@ ngx_http_coupon_sportapi(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     }
 
     return NGX_OK;
-}
-
-
-ngx_regex_t *
-ngx_http_coupon_regex(ngx_conf_t *cf, ngx_str_t *pattern)
-{
-    u_char               errstr[NGX_MAX_CONF_ERRSTR];
-    ngx_regex_compile_t  rc;
-
-    ngx_memzero(&rc, sizeof(ngx_regex_compile_t));
-
-    rc.pattern = *pattern;
-    rc.pool = cf->pool;
-    rc.err.len = NGX_MAX_CONF_ERRSTR;
-    rc.err.data = errstr;
-
-    if (ngx_regex_compile(&rc) != NGX_OK) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V", &rc.err);
-        return NULL;
-    }
-
-    return rc.regex;
-}
-
-
-static int
-ngx_http_coupon_shaped(void *pattern, cc_str_t text)
-{
-    ngx_str_t  s;
-
-    /* a "$" in a pattern matches in front of a last line feed as well */
-
-    if (text.len == 0 || text.data[text.len - 1] == LF) {
-        return 0;
-    }
-
-    s.data = (u_char *) text.data;
-    s.len = text.len;
-
-    return ngx_regex_exec((ngx_regex_t *) pattern, &s, NULL, 0) >= 0;
 }
 
 

@@ -235,23 +235,23 @@ ngx_http_coupon_set_timestamp(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 char *
-ngx_http_coupon_set_regex(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+ngx_http_coupon_set_pattern(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     char  *p = conf;
 
-    ngx_str_t     *value;
-    ngx_regex_t  **regex;
+    ngx_str_t                   *value;
+    ngx_http_coupon_pattern_t  **pattern;
 
-    regex = (ngx_regex_t **) (p + cmd->offset);
+    pattern = (ngx_http_coupon_pattern_t **) (p + cmd->offset);
 
-    if (*regex != NGX_CONF_UNSET_PTR) {
+    if (*pattern != NGX_CONF_UNSET_PTR) {
         return "is duplicate";
     }
 
     value = cf->args->elts;
-    *regex = ngx_http_coupon_regex(cf, &value[1]);
+    *pattern = ngx_http_coupon_pattern(cf, &value[1]);
 
-    return *regex ? NGX_CONF_OK : "has a pattern that cannot be compiled";
+    return *pattern ? NGX_CONF_OK : "has a pattern that cannot be compiled";
 }
 
 

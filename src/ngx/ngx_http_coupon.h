@@ -47,6 +47,8 @@ typedef enum {
 } ngx_http_coupon_result_e;
 
 
+typedef struct ngx_http_coupon_pattern_s  ngx_http_coupon_pattern_t;
+
 typedef struct {
     ngx_array_t                  pools;      /* ngx_http_coupon_redis_t * */
     ngx_array_t                  receivers;  /* ngx_http_coupon_loc_conf_t * */
@@ -93,8 +95,8 @@ typedef struct {
     ngx_http_complex_value_t    *signed_prefix;
     ngx_http_complex_value_t    *timestamp;
     ngx_msec_t                   tolerance;
-    ngx_regex_t                 *batch_id;
-    ngx_regex_t                 *coupon_code;
+    ngx_http_coupon_pattern_t   *batch_id;
+    ngx_http_coupon_pattern_t   *coupon_code;
     ngx_uint_t                   max_coupons;
 
     cc_sportapi_t                sportapi;
@@ -188,7 +190,8 @@ char *ngx_http_coupon_set_signature(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_coupon_set_timestamp(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_coupon_set_regex(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_http_coupon_set_pattern(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_coupon_set_ack(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_coupon_set_quarantine(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -235,8 +238,16 @@ void ngx_http_coupon_push_head(ngx_http_request_t *r,
 /* complete.c: the reader of JSON that all share, or NULL */
 cc_json_t *ngx_http_coupon_json(ngx_conf_t *cf);
 
-/* complete.c: a compiled pattern, or NULL with the reason logged */
-ngx_regex_t *ngx_http_coupon_regex(ngx_conf_t *cf, ngx_str_t *pattern);
+/* pattern.c: the defaults */
+extern ngx_http_coupon_pattern_t  ngx_http_coupon_batch_id;
+extern ngx_http_coupon_pattern_t  ngx_http_coupon_coupon_code;
+
+/* a compiled pattern, or NULL with the reason logged */
+ngx_http_coupon_pattern_t *ngx_http_coupon_pattern(ngx_conf_t *cf,
+    ngx_str_t *text);
+
+/* cc_shape_pt of such a pattern */
+int ngx_http_coupon_shaped(void *pattern, cc_str_t text);
 
 /*
  * Checks a receiving location, whose values are merged, and makes what they

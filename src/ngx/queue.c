@@ -32,6 +32,8 @@ static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
     ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
     ngx_uint_t n, redisCallbackFn *last);
+static void ngx_http_coupon_queue_ready(ngx_http_coupon_command_t *command,
+    const char *text);
 static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
     const char *name, cc_str_t value);
 
@@ -42,31 +44,27 @@ static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
  * The mark is ours: this is the first delivery, and XADD has added its entry if
  * the inbox is a stream; else the mark is taken back.  The mark is another's
  * (or no string at all): ours is the newest entry, and is taken back.  Once the
- * ids of the stream are used up, XADD adds nothing: then there is nothing to
- * take back either.  A mark that cannot be read (an ACL without GET) could be
- * ours: then the entry stays, as without it this mark would lose the batch.
+ * ids of the stream are used up, XADD adds nothing, and there is nothing to take
+ * back either: then both halves of the last id have all of their 20 digits.  A
+ * mark that cannot be read (an ACL without GET) could be ours: then the entry
+ * stays, as without it this mark would lose the batch.
+ *
+ * It is as short as that because Redis computes its SHA-1 every time, at 45
+ * instructions a byte.
  */
 static const char  ngx_http_coupon_guard[] =
-    "local mark = redis.pcall('GET', KEYS[1])\n"
-    "if type(mark) == 'table' and not mark.err:find('WRONGTYPE', 1, true)\n"
-    "then return mark end\n"
-    "local kind = redis.call('TYPE', KEYS[2]).ok\n"
-    "if mark == ARGV[1] then\n"
-    "  if kind == 'stream' then return redis.status_reply('STORED') end\n"
-    "  redis.call('DEL', KEYS[1])\n"
-    "  return redis.error_reply('WRONGTYPE the inbox is a ' .. kind)\n"
-    "end\n"
-    "if kind == 'stream' then\n"
-    "  local info, last, newest = redis.call('XINFO', 'STREAM', KEYS[2])\n"
-    "  for i = 1, #info, 2 do\n"
-    "    if info[i] == 'last-generated-id' then last = info[i + 1] end\n"
-    "    if info[i] == 'last-entry' then newest = info[i + 1] end\n"
-    "  end\n"
-    "  if newest and newest[1] == last\n"
-    "    and last ~= '18446744073709551615-18446744073709551615'\n"
-    "  then redis.call('XDEL', KEYS[2], last) end\n"
-    "end\n"
-    "return mark or redis.error_reply('ERR the mark was not set')\n";
+    "local c,s,k=redis.call,KEYS[1],KEYS[2]\n"
+    "local m,t=redis.pcall('GET',s),c('TYPE',k).ok=='stream'\n"
+    "if m==ARGV[1]then\n"
+    "if t then return{ok='STORED'}end\n"
+    "c('DEL',s)\n"
+    "return{err='WRONGTYPE the inbox is no stream'}end\n"
+    "if m and m.err and not m.err:find'WRONGTYPE'then return m end\n"
+    "if t then\n"
+    "local f,l=c('XINFO','STREAM',k)\n"
+    "for i=1,#f,2 do if f[i]=='last-generated-id'then l=f[i+1]end end\n"
+    "if#l<41 then c('XDEL',k,l)end end\n"
+    "return m or{err='ERR the mark was not set'}";
 
 static const cc_str_t  ngx_http_coupon_no_scope;
 
@@ -120,7 +118,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     (void) ngx_sprintf(p, ":%016xL-%016xL", ngx_http_coupon_token_random,
                        ngx_http_coupon_token_count++);
 
-    ngx_http_coupon_queue_command(&commands[0], "MULTI");
+    ngx_http_coupon_queue_ready(&commands[0], "*1\r\n$5\r\nMULTI\r\n");
 
     ngx_http_coupon_queue_command(&commands[1], "SET");
     ngx_http_coupon_arg(&commands[1], ticket->seen.data, ticket->seen.len);
@@ -154,7 +152,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_arg(&commands[3], ticket->stream.data, ticket->stream.len);
     ngx_http_coupon_arg(&commands[3], ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
 
-    ngx_http_coupon_queue_command(&commands[4], "EXEC");
+    ngx_http_coupon_queue_ready(&commands[4], "*1\r\n$4\r\nEXEC\r\n");
 
     return ngx_http_coupon_queue_send(ticket, commands, 5,
                                       ngx_http_coupon_queue_added);
@@ -208,7 +206,18 @@ ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
     const char *name)
 {
     command->argc = 0;
+    command->ready = 0;
     ngx_http_coupon_arg(command, name, ngx_strlen(name));
+}
+
+
+/* a command that is always the same, as it is sent */
+static void
+ngx_http_coupon_queue_ready(ngx_http_coupon_command_t *command,
+    const char *text)
+{
+    ngx_http_coupon_queue_command(command, text);
+    command->ready = 1;
 }
 
 
@@ -278,7 +287,10 @@ static ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     ngx_http_coupon_command_t *commands, ngx_uint_t n, redisCallbackFn *last)
 {
+    int                            rc;
     ngx_uint_t                     i;
+    redisCallbackFn               *fn;
+    ngx_http_coupon_command_t     *command;
     ngx_http_coupon_redis_conn_t  *conn;
 
     conn = ticket->conn;
@@ -288,13 +300,16 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     (void) ngx_atomic_fetch_add(&conn->pool->gauges->pending, 1);
 
     for (i = 0; i < n; i++) {
-        if (redisAsyncCommandArgv(conn->ac,
-                                  i == n - 1 ? last
-                                             : ngx_http_coupon_queue_queued,
-                                  ticket, commands[i].argc, commands[i].argv,
-                                  commands[i].len)
-            != REDIS_OK)
-        {
+        command = &commands[i];
+        fn = (i == n - 1) ? last : ngx_http_coupon_queue_queued;
+
+        rc = command->ready
+             ? redisAsyncFormattedCommand(conn->ac, fn, ticket,
+                                          command->argv[0], command->len[0])
+             : redisAsyncCommandArgv(conn->ac, fn, ticket, command->argc,
+                                     command->argv, command->len);
+
+        if (rc != REDIS_OK) {
             break;
         }
 

@@ -38,6 +38,7 @@ typedef struct {
     const char                    *argv[NGX_HTTP_COUPON_ARGS];
     size_t                         len[NGX_HTTP_COUPON_ARGS];
     int                            argc;
+    ngx_uint_t                     ready;        /* argv[0] is all of it */
 } ngx_http_coupon_command_t;
 
 
