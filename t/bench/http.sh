@@ -8,9 +8,10 @@
 # machine does meets all of them.  Prints a table in Markdown (table.pl), and
 # leaves what was measured, and a picture of it, in build/bench/http.*.
 #
-#   body    nginx reads the body and answers            } bench module: t/bench/
-#   hmac    … and computes OpenSSL's HMAC-SHA256        } module
-#   redis   … and the bare Redis transaction: the limit }
+#   body    nginx reads the body and answers            }
+#   hmac    … and computes OpenSSL's HMAC-SHA256        } t/bench/module
+#   redis   … and the bare Redis transaction            }
+#   guard   … which knows duplicates: the limit         }
 #   module  this project's
 #   lua     the same in OpenResty's manner, from Debian's packages
 #   node    the same with Node, fastify and ioredis, from npm
@@ -138,7 +139,7 @@ start_contender() {
     export BENCH_SECRET=$secret BENCH_REDIS=$dir/run/redis.sock
 
     case "$1" in
-    body|hmac|redis) config_bench "$1" >"$conf" ;;
+    body|hmac|redis|guard) config_bench "$1" >"$conf" ;;
     module) config_module "$2" >"$conf" ;;
     lua) config_lua >"$conf" ;;
     node)
@@ -239,7 +240,7 @@ measured() {
 
 
 if [ $# = 0 ]; then
-    set -- body hmac redis module
+    set -- body hmac redis guard module
     [ ! -d $out/lua/usr ] || set -- "$@" lua
     [ ! -d $out/node/node_modules ] || set -- "$@" node
 fi

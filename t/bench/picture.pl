@@ -14,11 +14,12 @@ use warnings;
 
 use constant { WIDTH => 760, LABEL => 250, BAR => 360, ROW => 24 };
 
-my @order = qw(redis module lua node);
+my @order = qw(redis guard module lua node);
 my %title = (redis => 'bare Redis transaction: the limit',
+             guard => '… with the guard',
              module => 'this module', lua => 'OpenResty-style Lua',
              node => 'Node, fastify + ioredis');
-my %color = (redis => '#b8bec6', module => '#2f6fd0', lua => '#d9a441',
+my %color = (redis => '#b8bec6', guard => '#8e96a1', module => '#2f6fd0', lua => '#d9a441',
              node => '#6aa84f');
 
 my (%rates, $kind);

@@ -11,11 +11,12 @@
 use strict;
 use warnings;
 
-my @order = qw(body hmac redis module lua node);
+my @order = qw(body hmac redis guard module lua node);
 my %title = (
     body   => 'body read, 200',
     hmac   => '+ HMAC-SHA256',
     redis  => '+ bare Redis transaction: the limit',
+    guard  => '+ the guard: the limit with duplicates known',
     module => '**this module**',
     lua    => 'OpenResty-style Lua',
     node   => 'Node, fastify + ioredis',
@@ -45,7 +46,8 @@ sub table
     print "\n#### $kind\n\n",
         "| coupons | what | requests/s (lowest to highest round) ",
         "| p50 / p99 / p99.9 ms | CPU µs per request, server + Redis ",
-        "| of the limit |\n| ---: | --- | --- | --- | --- | ---: |\n";
+        "| of the limit | … with the guard |\n",
+        "| ---: | --- | --- | --- | --- | ---: | ---: |\n";
 
     for my $coupons (sort { $a <=> $b } keys %$sizes) {
         my $size = $sizes->{$coupons};
@@ -65,38 +67,35 @@ sub row
     my @rates = sort { $a <=> $b } map { $_->{per_second} } @$runs;
 
     printf "| %d | %s | %s (%s to %s) | %.2f / %.2f / %.2f | %.0f + %.0f "
-           . "| %s |\n",
+           . "| %s | %s |\n",
         $coupons, $title{$contender}, median($runs, 'per_second'),
         $rates[0], $rates[-1],
         (map { median($runs, $_) } qw(p50 p99 p999 cpu1 cpu2)),
-        $size->{redis} ? sprintf('%.2f', ratio($contender, 'redis', $size))
-                       : '';
+        map { $size->{$_} ? sprintf('%.2f', ratio($contender, $_, $size)) : '' }
+            qw(redis guard);
 }
 
 
 sub ratios
 {
     my ($coupons, $size) = @_;
-    my @said;
+    my %name = (redis => 'the limit', guard => 'the limit with the guard');
+    my @others = grep { $size->{$_} } qw(node lua guard redis);
 
-    push @said, sprintf('p99 %.2f times that of the limit',
-                        median($size->{module}, 'p99')
-                        / median($size->{redis}, 'p99')) if $size->{redis};
+    print "\n$coupons coupons: the module is ", join(', ', map {
+        sprintf '%.2f × %s', ratio('module', $_, $size), $name{$_} // $_
+    } @others), ".\n" if @others;
 
-    for my $other (grep { $size->{$_} } qw(redis lua node)) {
-        push @said, sprintf('%.2f × %s', ratio('module', $other, $size),
-                            $other eq 'redis' ? 'the limit' : $other);
-    }
-
-    print "\n$coupons coupons: the module is ", join(', ', reverse @said), ".\n"
-        if @said;
+    print 'p99: ', join(', ', map {
+        sprintf '%.2f times that of %s', median($size->{module}, 'p99')
+                / median($size->{$_}, 'p99'), $name{$_}
+    } grep { $name{$_} } @others), ".\n" if grep { $name{$_} } @others;
 
     # on a machine that has other things to do, this is the sturdier number
-    @said = map { sprintf '%.2f of %s', cpu($size->{module}) / cpu($size->{$_}),
-                          $_ eq 'redis' ? 'the limit' : $_ }
-            grep { $size->{$_} } qw(node lua redis);
-    print "CPU time of the module and its Redis: ", join(', ', @said), ".\n"
-        if @said;
+    print 'CPU time of the module and its Redis: ', join(', ', map {
+        sprintf '%.2f of %s', cpu($size->{module}) / cpu($size->{$_}),
+                $name{$_} // $_
+    } @others), ".\n" if @others;
 }
 
 
