@@ -39,7 +39,7 @@ typedef struct {
 } cs_metrics_page_t;
 
 
-static int cs_metrics_listen(const cs_listen_t *listen);
+static int cs_metrics_listen(const cs_listen_t *address);
 static enum MHD_Result cs_metrics_request(void *ctx,
     struct MHD_Connection *connection, const char *url, const char *method,
     const char *version, const char *data, size_t *size, void **request);
@@ -172,8 +172,11 @@ cs_metrics_request(void *ctx, struct MHD_Connection *connection,
 
     (void) version;
     (void) data;
-    (void) size;
     (void) request;
+
+    /* a body is not looked at */
+
+    *size = 0;
 
     memset(&body, 0, sizeof(cs_buffer_t));
 
