@@ -138,6 +138,12 @@ refused($reads . "interval = 61m\nwindow = 122m\n",
         qr/: \[api\] window must be at most 120m.*/, '... or is too long');
 refused($reads . "interval = 5\n", qr/:10: \[api\] interval: is no duration.*/,
         'an interval without unit');
+refused($base . "[metrics]\nlisten = $_\n", qr/:8: \[metrics\] listen: .*/,
+        "metrics on $_")
+    for '', '9145', ':9145', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0',
+        '127.0.0.1:65536', '127.0.0.1:9145x', '127.0.0.1:+1', 'localhost:9145',
+        '::1:9145', '[::1]', '[::1:9145', '[127.0.0.1]:9145', '[]:9145',
+        '1' x 100 . ':9145', 'unix:/x:1';
 refused($base . "final = 1\n", qr/:7: unknown option final in \[sportapi\]/,
         'an unknown option');
 refused("x = 1\n$base", qr/:1: x stands before the first \[section\]/,
