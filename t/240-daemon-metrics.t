@@ -241,6 +241,24 @@ ok(wait_for { now_is('rejected_total{reason="coupon"}') == 1 }, '... put aside')
 
 ledger_write($config, "INSERT INTO poll_marks VALUES ('gap_since', 1)");
 is(now_is('poll_recovering'), 1, 'a recovery');
+is(now_is('relay_waiting'), undef, 'nothing is relayed, and no line for it');
+is($settle->stop, 0, 'stopped');
+
+
+# --- the relay
+
+$config = settle_config(redis => $redis,
+                        operations => { stream => 'yes', max_length => 100 },
+                        metrics => { listen => "127.0.0.1:$port" });
+$settle = start_settle(config => $config);
+add(batch(map { { code => "r$number-$_", status => 2, real_win => 1 } } 1 .. 60))
+    for 1, 2;
+ok(wait_for { (now_is('relayed_total') // 0) == 100 }, 'operations are relayed');
+ok(wait_for { now_is('relay_waiting') == 20 }, '... and wait for room');
+$redis->cmd('XTRIM', '{coupons}:operations', 'MAXLEN', 0);
+ok(wait_for { now_is('relay_waiting') == 0 }, '... which there is');
+scrape();
+are(relayed_total => 120);
 is($settle->stop, 0, 'stopped');
 
 done_testing;

@@ -48,6 +48,7 @@ typedef enum {
     CS_COUNT_REFUND = CS_COUNT_OPERATION + 2,         /* + their effect */
     CS_COUNT_DOUBT_OPENED = CS_COUNT_REFUND + 4,
     CS_COUNT_DOUBT_CLEARED,
+    CS_COUNT_RELAYED,
     CS_COUNT_ENTRY_CLAIMED,
     CS_COUNT_ENTRY_LOST,
     CS_COUNT_RETRY,                                   /* + cs_cause_e */

@@ -14,6 +14,7 @@ static void cs_look_consumers(cs_look_t *look, cs_page_t *page);
 static int cs_look_compare(const void *a, const void *b);
 static void cs_look_store(cs_look_t *look, cs_page_t *page);
 static int cs_look_totals(cs_look_t *look, cs_page_t *page);
+static void cs_look_relay(cs_look_t *look, cs_page_t *page);
 static int64_t cs_look_number(const redisReply *reply, size_t i);
 
 
@@ -72,6 +73,9 @@ cs_look_init(cs_look_t *look, const cs_conf_t *conf)
     look->store = cs_store_create(&conf->store, CS_LOOK_MS);
 
     cs_store_limit(look->store, CS_LOOK_MS);
+
+    cs_outbox_init(&look->outbox, conf, look->store);
+    look->outbox.redis.limit_ms = CS_LOOK_MS;
 }
 
 
@@ -85,6 +89,7 @@ cs_look_free(cs_look_t *look)
     }
 
     cs_redis_close(&look->redis);
+    cs_outbox_free(&look->outbox);
     cs_store_destroy(look->store);
 }
 
@@ -94,6 +99,10 @@ cs_look(cs_look_t *look, cs_page_t *page)
 {
     cs_look_redis(look, page);
     cs_look_store(look, page);
+
+    if (look->conf->relays && page->redis && page->store) {
+        cs_look_relay(look, page);
+    }
 }
 
 
@@ -230,6 +239,21 @@ cs_look_totals(cs_look_t *look, cs_page_t *page)
     page->recovering = gap != 0;
 
     return 1;
+}
+
+
+/* has a connection to Redis of its own, which may be none any more as well */
+
+static void
+cs_look_relay(cs_look_t *look, cs_page_t *page)
+{
+    unsigned  idle;
+
+    idle = look->outbox.redis.context != NULL;
+
+    page->relay = cs_outbox_look(&look->outbox, &page->unrelayed) == CS_OK
+                  || (idle && cs_outbox_look(&look->outbox, &page->unrelayed)
+                              == CS_OK);
 }
 
 

@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "metrics_page.h"
+#include "outbox.h"
 
 
 #define CS_LOOK_MS  1000
@@ -20,6 +21,7 @@ typedef struct {
     cs_redis_t            redis;
     cs_store_t           *store;
     unsigned              opened;     /* … and it was good the last time */
+    cs_outbox_t           outbox;
     redisReply           *reply;      /* the names of consumers are in it, … */
     cs_page_consumer_t   *consumers;  /* … and in this list */
 } cs_look_t;

@@ -61,6 +61,10 @@ static const cs_page_family_t  cs_page_families[] = {
       "Coupons whose money was held on a doubt, or no longer is.",
       "change", { "opened", "cleared", NULL }, CS_COUNT_DOUBT_OPENED },
 
+    { "coupon_settle_relayed_total",
+      "Operations put into the stream for a wallet in another system.",
+      NULL, { NULL }, CS_COUNT_RELAYED },
+
     { "coupon_settle_inbox_claimed_total",
       "Entries of the inbox taken over from another consumer.",
       NULL, { NULL }, CS_COUNT_ENTRY_CLAIMED },
@@ -137,6 +141,12 @@ cs_metrics_page(cs_buffer_t *out, const cs_page_t *page)
 
     if (page->store) {
         cs_page_store(out, page);
+    }
+
+    if (page->relay) {
+        cs_page_gauge(out, "coupon_settle_relay_waiting",
+                      "Operations that are not in the stream for the wallet "
+                      "yet.", page->unrelayed);
     }
 }
 

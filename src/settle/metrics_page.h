@@ -40,6 +40,9 @@ typedef struct {
     cs_totals_t               totals;
     int64_t                   polled_at;        /* Unix ms */
     unsigned                  recovering;
+
+    unsigned                  relay;            /* both have answered: */
+    int64_t                   unrelayed;        /* operations */
 } cs_page_t;
 
 

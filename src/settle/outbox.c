@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "log.h"
 #include "outbox.h"
 
@@ -158,6 +159,7 @@ cs_outbox_send(cs_outbox_t *o)
 
     if (status == CS_OK) {
         o->sent += n;
+        cs_count(CS_COUNT_RELAYED, (unsigned) n);
         o->seen = o->stream.last;
 
         cs_log(CS_LOG_INFO, cs_msg("operations relayed"),

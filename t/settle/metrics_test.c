@@ -89,6 +89,8 @@ test_page(void)
     page.totals.deadline = 1700000003600;
     page.polled_at = 1700000001999;
     page.recovering = 1;
+    page.relay = 1;
+    page.unrelayed = 14;
 
     text = page_text(&page);
 
@@ -116,6 +118,7 @@ test_page(void)
     has(text, "\ncoupon_settle_poll_success_timestamp_seconds "
         "1700000001.999\n");
     has(text, "\ncoupon_settle_poll_recovering 1\n");
+    has(text, "\ncoupon_settle_relay_waiting 14\n");
 
     free(text);
 }
@@ -144,6 +147,7 @@ test_missing(void)
     has(text, "\ncoupon_settle_quarantined{in=\"table\"} 0\n");
     has_not(text, "in=\"stream\"");
     has_not(text, "deadline");
+    has_not(text, "relay_waiting");
     has_not(text, "coupon_settle_poll_");
     free(text);
 
