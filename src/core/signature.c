@@ -20,6 +20,7 @@ struct cc_hmac_s {
 };
 
 
+static inline int cc_hex_digit(unsigned char c);
 static int cc_hex(const unsigned char *p, size_t len, unsigned char *out,
     size_t size);
 static int cc_base64(const unsigned char *p, size_t len, unsigned char *out,
@@ -179,28 +180,37 @@ static int
 cc_hex(const unsigned char *p, size_t len, unsigned char *out, size_t size)
 {
     size_t  i;
-    int     c, n;
+    int     high, low;
 
     if (len % 2 != 0 || len / 2 > size) {
         return -1;
     }
 
-    for (n = 0, i = 0; i < len; i++) {
-        c = OPENSSL_hexchar2int(p[i]);
+    for (i = 0; i < len; i += 2) {
+        high = cc_hex_digit(p[i]);
+        low = cc_hex_digit(p[i + 1]);
 
-        if (c < 0) {
+        if (high < 0 || low < 0) {
             return -1;
         }
 
-        n = n << 4 | c;
-
-        if (i % 2 != 0) {
-            out[i / 2] = (unsigned char) n;
-            n = 0;
-        }
+        out[i / 2] = (unsigned char) (high << 4 | low);
     }
 
     return (int) (len / 2);
+}
+
+
+static inline int
+cc_hex_digit(unsigned char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+
+    c |= 0x20;
+
+    return (c >= 'a' && c <= 'f') ? c - 'a' + 10 : -1;
 }
 
 

@@ -32,8 +32,6 @@ static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
     ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
     ngx_uint_t n, redisCallbackFn *last);
-static void ngx_http_coupon_queue_ready(ngx_http_coupon_command_t *command,
-    const char *text);
 static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
     const char *name, cc_str_t value);
 
@@ -114,13 +112,19 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ticket->owner = owner;
     ticket->any_body = known->any_body;
 
+    ngx_http_coupon_token_count++;
+
     p = ngx_cpymem(ticket->mark, message->digest.data, CC_DIGEST_LEN);
-    (void) ngx_sprintf(p, ":%016xL-%016xL", ngx_http_coupon_token_random,
-                       ngx_http_coupon_token_count++);
+    *p++ = ':';
+    p = ngx_hex_dump(p, (u_char *) &ngx_http_coupon_token_random,
+                     sizeof(ngx_http_coupon_token_random));
+    *p++ = '-';
+    (void) ngx_hex_dump(p, (u_char *) &ngx_http_coupon_token_count,
+                        sizeof(ngx_http_coupon_token_count));
 
-    ngx_http_coupon_queue_ready(&commands[0], "*1\r\n$5\r\nMULTI\r\n");
+    ngx_http_coupon_command(&commands[0], "MULTI");
 
-    ngx_http_coupon_queue_command(&commands[1], "SET");
+    ngx_http_coupon_command(&commands[1], "SET");
     ngx_http_coupon_arg(&commands[1], ticket->seen.data, ticket->seen.len);
     ngx_http_coupon_arg(&commands[1], ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
     ngx_http_coupon_arg(&commands[1], "NX", 2);
@@ -128,7 +132,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     p = ngx_sprintf(ttl, "%M", known->window);
     ngx_http_coupon_arg(&commands[1], ttl, p - ttl);
 
-    ngx_http_coupon_queue_command(&commands[2], "XADD");
+    ngx_http_coupon_command(&commands[2], "XADD");
     ngx_http_coupon_arg(&commands[2], ticket->stream.data, ticket->stream.len);
     ngx_http_coupon_arg(&commands[2], "*", 1);
     ngx_http_coupon_queue_field(&commands[2], CC_FIELD_SOURCE,
@@ -144,7 +148,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_queue_field(&commands[2], CC_FIELD_RECEIVED, value);
     ngx_http_coupon_queue_field(&commands[2], CC_FIELD_BODY, message->body);
 
-    ngx_http_coupon_queue_command(&commands[3], "EVAL");
+    ngx_http_coupon_command(&commands[3], "EVAL");
     ngx_http_coupon_arg(&commands[3], ngx_http_coupon_guard,
                         sizeof(ngx_http_coupon_guard) - 1);
     ngx_http_coupon_arg(&commands[3], "2", 1);
@@ -152,7 +156,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     ngx_http_coupon_arg(&commands[3], ticket->stream.data, ticket->stream.len);
     ngx_http_coupon_arg(&commands[3], ticket->mark, NGX_HTTP_COUPON_MARK_LEN);
 
-    ngx_http_coupon_queue_ready(&commands[4], "*1\r\n$4\r\nEXEC\r\n");
+    ngx_http_coupon_command(&commands[4], "EXEC");
 
     return ngx_http_coupon_queue_send(ticket, commands, 5,
                                       ngx_http_coupon_queue_added);
@@ -180,7 +184,7 @@ ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
     ticket->done = done;
     ticket->owner = owner;
 
-    ngx_http_coupon_queue_command(&command, "XADD");
+    ngx_http_coupon_command(&command, "XADD");
     ngx_http_coupon_arg(&command, ticket->stream.data, ticket->stream.len);
     ngx_http_coupon_arg(&command, "MAXLEN", 6);
     p = ngx_sprintf(max, "%i", limit);
@@ -198,26 +202,6 @@ ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
 
     return ngx_http_coupon_queue_send(ticket, &command, 1,
                                       ngx_http_coupon_queue_rejected);
-}
-
-
-void
-ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
-    const char *name)
-{
-    command->argc = 0;
-    command->ready = 0;
-    ngx_http_coupon_arg(command, name, ngx_strlen(name));
-}
-
-
-/* a command that is always the same, as it is sent */
-static void
-ngx_http_coupon_queue_ready(ngx_http_coupon_command_t *command,
-    const char *text)
-{
-    ngx_http_coupon_queue_command(command, text);
-    command->ready = 1;
 }
 
 
@@ -287,11 +271,22 @@ static ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     ngx_http_coupon_command_t *commands, ngx_uint_t n, redisCallbackFn *last)
 {
-    int                            rc;
+    size_t                         size;
+    u_char                        *text, *p, *end;
     ngx_uint_t                     i;
-    redisCallbackFn               *fn;
-    ngx_http_coupon_command_t     *command;
     ngx_http_coupon_redis_conn_t  *conn;
+
+    size = 0;
+
+    for (i = 0; i < n; i++) {
+        size += ngx_http_coupon_command_size(&commands[i]);
+    }
+
+    text = ngx_alloc(size, ngx_cycle->log);
+    if (text == NULL) {
+        ngx_free(ticket);
+        return NULL;
+    }
 
     conn = ticket->conn;
 
@@ -299,22 +294,25 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     conn->pool->pending++;
     (void) ngx_atomic_fetch_add(&conn->pool->gauges->pending, 1);
 
+    p = text;
+
     for (i = 0; i < n; i++) {
-        command = &commands[i];
-        fn = (i == n - 1) ? last : ngx_http_coupon_queue_queued;
+        end = ngx_http_coupon_command_write(&commands[i], p);
 
-        rc = command->ready
-             ? redisAsyncFormattedCommand(conn->ac, fn, ticket,
-                                          command->argv[0], command->len[0])
-             : redisAsyncCommandArgv(conn->ac, fn, ticket, command->argc,
-                                     command->argv, command->len);
-
-        if (rc != REDIS_OK) {
+        if (redisAsyncFormattedCommand(conn->ac,
+                                       i == n - 1
+                                       ? last : ngx_http_coupon_queue_queued,
+                                       ticket, (char *) p, end - p)
+            != REDIS_OK)
+        {
             break;
         }
 
         ticket->replies++;
+        p = end;
     }
+
+    ngx_free(text);
 
     if (i == n) {
         return ticket;

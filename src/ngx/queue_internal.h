@@ -5,14 +5,13 @@
 #ifndef NGX_HTTP_COUPON_QUEUE_INTERNAL_H
 #define NGX_HTTP_COUPON_QUEUE_INTERNAL_H
 
+#include "command.h"
 #include "queue.h"
 
 
 #define NGX_HTTP_COUPON_TOKEN_LEN  33            /* random, '-', counter */
 #define NGX_HTTP_COUPON_MARK_LEN                                             \
     (CC_DIGEST_LEN + 1 + NGX_HTTP_COUPON_TOKEN_LEN)
-
-#define NGX_HTTP_COUPON_ARGS       24            /* of the longest command */
 
 
 struct ngx_http_coupon_ticket_s {
@@ -33,23 +32,6 @@ struct ngx_http_coupon_ticket_s {
     ngx_str_t                      stream;
 };
 
-
-typedef struct {
-    const char                    *argv[NGX_HTTP_COUPON_ARGS];
-    size_t                         len[NGX_HTTP_COUPON_ARGS];
-    int                            argc;
-    ngx_uint_t                     ready;        /* argv[0] is all of it */
-} ngx_http_coupon_command_t;
-
-
-#define ngx_http_coupon_arg(command, data, size)                             \
-    (command)->argv[(command)->argc] = (const char *) (data);                \
-    (command)->len[(command)->argc++] = (size)
-
-
-/* begins a command with its name, which must outlive it like every argument */
-void ngx_http_coupon_queue_command(ngx_http_coupon_command_t *command,
-    const char *name);
 
 /* the callbacks of what is sent; the ticket is their private data */
 void ngx_http_coupon_queue_queued(redisAsyncContext *ac, void *data,

@@ -69,7 +69,7 @@ ngx_http_coupon_queue_added(redisAsyncContext *ac, void *data,
     {
         /* the transaction ran: if our mark is there, it must not outlive it */
 
-        ngx_http_coupon_queue_command(&command, "EVAL");
+        ngx_http_coupon_command(&command, "EVAL");
         ngx_http_coupon_arg(&command, ngx_http_coupon_unmark,
                             sizeof(ngx_http_coupon_unmark) - 1);
         ngx_http_coupon_arg(&command, "1", 1);
