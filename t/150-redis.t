@@ -15,7 +15,7 @@ my $evicts = start_redis('maxmemory-policy' => 'allkeys-lru');
 my $v6 = start_v6();
 
 $guarded->cmd('ACL', 'SETUSER', 'nginx', 'on', '>let-me-in', '~acl:*',
-              '+@all', '-@dangerous', '+config|get');
+              '+@all', '-@dangerous', '+config|get', '+info');
 write_file(workdir() . '/password', "open-sesame\n");
 
 my $nginx = start_nginx(server => <<"END");

@@ -18,7 +18,7 @@ my $inbox = '{coupons}:inbox';
 my $number = 0;
 
 my $redis = start_redis();
-my $nginx = start_nginx(server => <<"END");
+my @server = (server => <<"END");
         coupon_callback_redis 127.0.0.1:$redis->{port} connections=2;
         coupon_callback_secret $secret;
         location = /cb {
@@ -30,6 +30,7 @@ my $nginx = start_nginx(server => <<"END");
             coupon_callback_ack enqueued;
         }
 END
+my $nginx = start_nginx(@server);
 
 
 sub batch
@@ -56,6 +57,14 @@ sub taken
     my ($path) = @_;
 
     return (deliver($path))[1]{status} == 200;
+}
+
+
+sub logged
+{
+    my ($text) = @_;
+
+    return read_file($nginx->{error_log}) =~ /\Q$text\E/;
 }
 
 
@@ -196,6 +205,85 @@ like(read_file($nginx->{error_log}),
 ok(taken('/enqueued'), '... to be enqueued is still possible');
 $redis->cmd('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'no');
 ok +(wait_for { taken() }), '... until it is set';
+
+
+# --- appendonly switched on at run time: no log before its first rewrite is done
+
+# The first rewrite of a log, or a later one, that takes as long as the test
+# wants; what Redis is told to do it.
+sub rewriting
+{
+    my (@command) = @_;
+
+    $redis->cmd('SET', 'slow', 'x');
+    $redis->cmd('CONFIG', 'SET', 'rdb-key-save-delay', 60_000_000);
+    $redis->cmd(@command);
+    wait_for { $redis->children } or die 'no child';
+}
+
+
+sub rewritten
+{
+    $redis->cmd('CONFIG', 'SET', 'rdb-key-save-delay', 0);
+    kill 'KILL', $redis->children;
+    wait_for { $redis->cmd('INFO', 'persistence')
+               !~ /aof_rewrite_(?:in_progress|scheduled):1/ }
+        or die 'the rewrite goes on';
+}
+
+
+# Nothing is taken for longer than the settings are believed.
+sub refused
+{
+    my $until = time + 4;
+
+    while (time < $until) {
+        return 0 if taken();
+    }
+
+    return 1;
+}
+
+
+# what is acknowledged in the meantime is not there after a crash
+$redis->cmd('CONFIG', 'SET', 'appendonly', 'no');
+ok +(wait_for { !taken() }), 'appendonly no: 503';
+rewriting('CONFIG', 'SET', 'appendonly', 'yes');
+ok(taken('/enqueued'), 'appendonly yes, and the first rewrite under way');
+my $before = $redis->cmd('XLEN', $inbox);
+ok(refused(), '... 503 all the time');
+$redis->kill9;
+$redis->restart;
+cmp_ok($redis->cmd('XLEN', $inbox), '<', $before, '... and a crash loses it');
+ok +(wait_for { taken() }), 'started with a log: 200';
+
+rewriting('BGREWRITEAOF');
+ok(!(grep { !taken() } 1 .. 5) && !refused(), 'a later rewrite: 200');
+rewritten();
+
+$redis->cmd('CONFIG', 'SET', 'appendonly', 'no');
+ok +(wait_for { !taken() }), 'appendonly no again: 503';
+$redis->cmd('CONFIG', 'SET', 'rdb-key-save-delay', 60_000_000);
+$redis->cmd('BGSAVE');
+$redis->cmd('CONFIG', 'SET', 'appendonly', 'yes');
+like($redis->cmd('INFO', 'persistence'), qr/aof_rewrite_scheduled:1/,
+     'a rewrite that has to wait for a snapshot');
+ok(refused(), '... 503 as well');
+rewritten();
+ok +(wait_for { taken() }), 'it is done: 200';
+
+# who comes in the middle of a rewrite cannot know which one it is
+rewriting('BGREWRITEAOF');
+$nginx->reload(@server);
+wait_for { logged('exited with code') } or die 'the old worker stays';
+if ($redis->fenced) {
+    ok +(wait_for { logged('a fence, WAITAOF') && taken() }),
+       'a worker that starts then asks by a fence: 200';
+} else {
+    ok(refused(), 'a worker that starts then does not believe it: 503');
+}
+rewritten();
+ok +(wait_for { taken() }), '... until it is done';
 
 
 # --- killed in the moment of the 200

@@ -7,6 +7,13 @@
  * and 8.1 were seen to answer before the fdatasync; Redis 7.0 has none (README,
  * "Guarantees").
  *
+ * Switched on at run time the log is of no use before the first rewrite has
+ * ended, although Redis fsyncs what it writes meanwhile: a crash loses it with
+ * the file that nothing names yet.  Redis does not tell this rewrite from any
+ * later one.  So a rewrite is no matter where this run of the server was seen
+ * with its log on and none under way; else a fence has to decide, as WAITAOF
+ * knows, and without one there is no 200 before the rewrite has ended.
+ *
  * So the settings are read, at connect and every few seconds, and what cannot
  * be read is not believed.  A policy that may evict any key could evict the
  * inbox, too.  With no-appendfsync-on-rewrite Redis replies without fdatasync
@@ -38,6 +45,12 @@ static void ngx_http_coupon_durability_server(redisAsyncContext *ac,
     void *data, void *privdata);
 static void ngx_http_coupon_durability_identify(
     ngx_http_coupon_redis_conn_t *conn, const char *info);
+static void ngx_http_coupon_durability_log(redisAsyncContext *ac, void *data,
+    void *privdata);
+static ngx_int_t ngx_http_coupon_durability_in_use(
+    ngx_http_coupon_redis_conn_t *conn, const char *info);
+static ngx_int_t ngx_http_coupon_durability_flag(const char *info,
+    const char *name);
 static const char *ngx_http_coupon_durability_field(const char *info,
     const char *name);
 static ngx_http_coupon_way_e ngx_http_coupon_durability_judge(
@@ -58,11 +71,13 @@ ngx_http_coupon_durability_ask(ngx_http_coupon_redis_conn_t *conn)
                ? NGX_OK : NGX_ERROR;
     }
 
-    conn->asked.answers = NGX_HTTP_COUPON_SETTINGS + 1;
+    conn->asked.answers = NGX_HTTP_COUPON_SETTINGS + 2;
 
     if (redisAsyncCommand(conn->ac, ngx_http_coupon_durability_server, conn,
                           "INFO server")
-        != REDIS_OK)
+           != REDIS_OK
+        || redisAsyncCommand(conn->ac, ngx_http_coupon_durability_log, conn,
+                             "INFO persistence") != REDIS_OK)
     {
         return NGX_ERROR;
     }
@@ -165,8 +180,7 @@ ngx_http_coupon_durability_setting(ngx_http_coupon_settings_t *settings,
 
 
 /*
- * INFO server: which run of which server this is.  Only a fence has to know, so
- * that a user without INFO can still have appendfsync always.
+ * INFO server: which run of which server this is.  Only a fence has to know.
  */
 static void
 ngx_http_coupon_durability_server(redisAsyncContext *ac, void *data,
@@ -223,6 +237,96 @@ ngx_http_coupon_durability_identify(ngx_http_coupon_redis_conn_t *conn,
 }
 
 
+/* INFO persistence: what has become of the log that appendonly asks for */
+static void
+ngx_http_coupon_durability_log(redisAsyncContext *ac, void *data,
+    void *privdata)
+{
+    redisReply                    *reply = data;
+    ngx_http_coupon_redis_conn_t  *conn = privdata;
+
+    if (reply == NULL) {
+        return;
+    }
+
+    if (reply->type == REDIS_REPLY_ERROR) {
+        ngx_http_coupon_redis_error(conn->pool, "asking for its log",
+                                    reply->str, reply->len);
+        conn->asked.unreadable = 1;
+
+    } else if (reply->type != REDIS_REPLY_STRING
+               || ngx_http_coupon_durability_in_use(conn, reply->str)
+                  != NGX_OK)
+    {
+        conn->asked.unreadable = 1;
+    }
+
+    ngx_http_coupon_durability_answered(conn);
+}
+
+
+/*
+ * All of it out of one reply: of two, the log may be switched in between.  A
+ * rewrite that is only scheduled may be the first one, too.  A server that is
+ * still loading has its log off, for that long, and takes no write at all.
+ */
+static ngx_int_t
+ngx_http_coupon_durability_in_use(ngx_http_coupon_redis_conn_t *conn,
+    const char *info)
+{
+    char       *logging;
+    ngx_int_t   enabled, loading, rewriting, scheduled;
+
+    logging = conn->pool->logging;
+
+    enabled = ngx_http_coupon_durability_flag(info, "aof_enabled:");
+    loading = ngx_http_coupon_durability_flag(info, "loading:");
+    rewriting = ngx_http_coupon_durability_flag(info,
+                                                "aof_rewrite_in_progress:");
+    scheduled = ngx_http_coupon_durability_flag(info,
+                                                "aof_rewrite_scheduled:");
+
+    if (enabled == NGX_ERROR || loading == NGX_ERROR
+        || rewriting == NGX_ERROR || scheduled == NGX_ERROR)
+    {
+        return NGX_ERROR;
+    }
+
+    if (loading) {
+        conn->asked.in_use = 1;
+
+    } else if (!enabled) {
+        logging[0] = '\0';
+
+    } else if (!rewriting && !scheduled) {
+        ngx_memcpy(logging, conn->run_id, NGX_HTTP_COUPON_RUN_ID_LEN + 1);
+        conn->asked.in_use = 1;
+
+    } else {
+        conn->asked.in_use = conn->run_id[0] != '\0'
+                             && ngx_strcmp(conn->run_id, logging) == 0;
+    }
+
+    return NGX_OK;
+}
+
+
+/* 1 or 0; NGX_ERROR if it does not say */
+static ngx_int_t
+ngx_http_coupon_durability_flag(const char *info, const char *name)
+{
+    const char  *value;
+
+    value = ngx_http_coupon_durability_field(info, name);
+
+    if (value == NULL || (*value != '0' && *value != '1')) {
+        return NGX_ERROR;
+    }
+
+    return *value - '0';
+}
+
+
 /* what stands behind the name, at the beginning of a line; or NULL */
 static const char *
 ngx_http_coupon_durability_field(const char *info, const char *name)
@@ -272,6 +376,11 @@ ngx_http_coupon_durability_judge(ngx_http_coupon_settings_t *settings,
                     "set \"no-appendfsync-on-rewrite no\" in redis.conf, or "
                     "\"coupon_callback_ack enqueued\"";
 
+    } else if (settings->always && !settings->in_use && !settings->honest) {
+        *unproven = "its append-only file was switched on and is not in use "
+                    "yet, or is being rewritten; wait until that has ended, "
+                    "or set \"coupon_callback_ack enqueued\"";
+
     } else if (settings->evicts) {
         *unproven = "its maxmemory-policy may evict the inbox; set "
                     "\"maxmemory-policy noeviction\" in redis.conf, or "
@@ -282,6 +391,6 @@ ngx_http_coupon_durability_judge(ngx_http_coupon_settings_t *settings,
         return NGX_HTTP_COUPON_WAY_NONE;
     }
 
-    return settings->always ? NGX_HTTP_COUPON_WAY_ALWAYS
-                            : NGX_HTTP_COUPON_WAY_FENCE;
+    return settings->always && settings->in_use ? NGX_HTTP_COUPON_WAY_ALWAYS
+                                                : NGX_HTTP_COUPON_WAY_FENCE;
 }

@@ -65,6 +65,7 @@ typedef struct {
     unsigned                        honest:1;   /* its WAITAOF, see README */
     unsigned                        skips:1;    /* fsyncs, while it saves */
     unsigned                        evicts:1;   /* allkeys-*: could evict it */
+    unsigned                        in_use:1;   /* its log, on the disk */
     unsigned                        unreadable:1;
 } ngx_http_coupon_settings_t;
 
@@ -114,6 +115,8 @@ struct ngx_http_coupon_redis_s {
     /* of this worker */
     ngx_http_coupon_redis_conn_t   *conns;      /* behind them the fence's */
     ngx_http_coupon_fence_t         fence;
+    char                            logging[NGX_HTTP_COUPON_RUN_ID_LEN + 1];
+                                                /* a run whose log is in use */
     ngx_uint_t                      pending;    /* transactions, all conns */
     ngx_uint_t                      waiting;    /* for a first connection */
     ngx_queue_t                     waiters;

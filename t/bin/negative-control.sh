@@ -34,6 +34,8 @@ guards=(
 |ngx_http_coupon_redis_avoid(fence);|"
     "src/ngx/durability.c|t/150-redis.t|a policy that evicts is no durability\
 |(ngx_strncmp(value, \"allkeys-\", 8) == 0)|0"
+    "src/ngx/durability.c|t/360-durability.t|a log in the making is no log\
+|ngx_strcmp(conn->run_id, logging) == 0|1"
     "src/ngx/redis_stray.c|t/160-fake-redis.t|a reply too many is refused\
 |ac->replies.head != NULL|ac != NULL"
     "src/ngx/secrets.c|t/371-secrets.t|a secret is overwritten\

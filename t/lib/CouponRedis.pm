@@ -30,6 +30,17 @@ sub beside
 }
 
 
+# Whether its WAITAOF is one that a fence can believe.
+sub fenced
+{
+    my ($self) = @_;
+    my ($version) = (my $info = $self->cmd('INFO', 'server'))
+                    =~ /^redis_version:(\d+)/m;
+
+    return $version >= 8 && $info !~ /^valkey_version:/m;
+}
+
+
 # Starts it (again) and waits until it answers; loading included.
 sub restart
 {

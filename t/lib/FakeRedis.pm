@@ -34,7 +34,9 @@ my %config = (
     appendonly => 'yes', appendfsync => 'always',
     'maxmemory-policy' => 'noeviction', 'no-appendfsync-on-rewrite' => 'no',
 );
-my $info = "# Server\r\nredis_version:7.0.15\r\n";
+my $info = join "\r\n", '# Server', 'redis_version:7.0.15', '# Persistence',
+    'loading:0', 'aof_enabled:1', 'aof_rewrite_in_progress:0',
+    'aof_rewrite_scheduled:0', '';
 my $count = 0;
 
 
