@@ -236,7 +236,8 @@ sub start_nginx
 sub nginx_conf
 {
     my ($self, %options) = @_;
-    my $load = $module ? "load_module $module;" : '';
+    my $loaded = $options{module} // $module;
+    my $load = $loaded ? "load_module $loaded;" : '';
     my $user = $> == 0 ? 'user root;' : '';
     my ($path, $port) = @$self{qw(dir port)};
     my $temp = join '', map { "    ${_}_temp_path $path/$_;\n" }
