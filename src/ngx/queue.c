@@ -56,13 +56,13 @@ static const char  ngx_http_coupon_guard[] =
     "if m==ARGV[1]then\n"
     "if t then return{ok='STORED'}end\n"
     "c('DEL',s)\n"
-    "return{err='WRONGTYPE the inbox is no stream'}end\n"
+    "return{err='WRONGTYPE inbox'}end\n"
     "if m and m.err and not m.err:find'WRONGTYPE'then return m end\n"
     "if t then\n"
     "local f,l=c('XINFO','STREAM',k)\n"
     "for i=1,#f,2 do if f[i]=='last-generated-id'then l=f[i+1]end end\n"
     "if#l<41 then c('XDEL',k,l)end end\n"
-    "return m or{err='ERR the mark was not set'}";
+    "return m or{err='ERR no mark'}";
 
 static const cc_str_t  ngx_http_coupon_no_scope;
 
