@@ -107,6 +107,39 @@ $settle->start;
 ok(settled($settle, $waiting), '... for the next start');
 
 
+# --- not the file any more that was opened
+
+my @files = map { "$database$_" } '', '-wal', '-shm';
+my $gone = qr/what=store reason="\S+ is not the file any more that was opened/;
+
+rename $_, "$_.away" for @files;
+$waiting = add();
+ok(logged($settle, $gone), 'a file that is moved away: the daemon says so');
+is($redis->cmd('XLEN', $inbox), 1, '... and acknowledges nothing');
+ok(!-e $database, '... nor makes a new one');
+
+rename "$_.away", $_ for @files;
+ok(settled($settle, $waiting), '... and goes on when it is back');
+ok(wait_for { $redis->cmd('XLEN', $inbox) == 0 }, '... all is acknowledged');
+
+# the same rows, but not those that are written from now on
+my $before = () = $settle->log_text =~ /$gone/g;
+system('sqlite3', $database, ".backup $database.copy") == 0 or die;
+rename "$database.copy", $database;
+$waiting = add();
+ok(wait_for { (() = $settle->log_text =~ /$gone/g) > $before },
+   'a file that is replaced: the daemon says so');
+is($redis->cmd('XLEN', $inbox), 1, '... and acknowledges nothing');
+unlike($settle->log_text, qr/batch settled" batch=$waiting /,
+       '... nor settles anything');
+is($settle->stop, 0, '... and stops when it is asked to');
+
+unlink "$database-wal", "$database-shm";
+$settle->start;
+ok(settled($settle, $waiting), 'restarted it takes the file that is there');
+is(count($config, 'coupon_operations'), 3 * $number, '... with all that was');
+
+
 # --- full
 
 is($settle->stop, 0, 'stopped');

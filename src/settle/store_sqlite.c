@@ -1,5 +1,10 @@
 /*
  * The ledger in SQLite: the file, its tables and its transactions; see store.h.
+ *
+ * Once opened it has to stay the same file.  One that was moved, deleted or
+ * replaced takes commits that nobody will find again, and what is there instead
+ * does not know what has been paid: nothing is settled, nor acknowledged, until
+ * it is back or somebody decides by a restart.
  */
 
 #include <errno.h>
@@ -17,6 +22,7 @@ static cs_store_t *cs_lite_create(const cs_store_conf_t *conf,
     int patience_ms);
 static void cs_lite_destroy(cs_store_t *store);
 static cs_status_e cs_lite_open(cs_store_t *store, unsigned migrate);
+static cs_status_e cs_lite_same_file(cs_lite_t *lite);
 static cs_status_e cs_lite_tables(cs_lite_t *lite, unsigned migrate);
 static cs_status_e cs_lite_migrate(cs_lite_t *lite);
 static void cs_lite_close(cs_store_t *store);
@@ -108,9 +114,19 @@ cs_lite_open(cs_store_t *store, unsigned migrate)
         return CS_OK;
     }
 
+    /* before a new one is made in its place */
+
+    if (lite->file.st_ino && cs_lite_same_file(lite) != CS_OK) {
+        return CS_AGAIN;
+    }
+
     status = cs_sqlite_open(&lite->db, lite->path, migrate, lite->patience_ms);
     if (status != CS_OK) {
         return status;
+    }
+
+    if (lite->file.st_ino == 0) {
+        (void) stat(lite->path, &lite->file);
     }
 
     status = cs_lite_tables(lite, migrate);
@@ -124,6 +140,27 @@ cs_lite_open(cs_store_t *store, unsigned migrate)
     }
 
     return status;
+}
+
+
+static cs_status_e
+cs_lite_same_file(cs_lite_t *lite)
+{
+    struct stat  now;
+
+    if (stat(lite->path, &now) == 0 && now.st_dev == lite->file.st_dev
+        && now.st_ino == lite->file.st_ino)
+    {
+        return CS_OK;
+    }
+
+    lite->db.raised = 0;
+
+    (void) snprintf(lite->db.error, sizeof(lite->db.error),
+                    "%s is not the file any more that was opened: put that "
+                    "back, or restart to go on with what is there", lite->path);
+
+    return CS_AGAIN;
 }
 
 
@@ -256,8 +293,15 @@ cs_lite_check(cs_store_t *store, cs_fact_pt say, void *ctx)
 static cs_status_e
 cs_lite_begin(cs_store_t *store, cs_access_e access)
 {
-    return cs_sqlite_script(&((cs_lite_t *) store)->db,
-                            access == CS_WRITE ? "BEGIN IMMEDIATE" : "BEGIN");
+    cs_lite_t    *lite = (cs_lite_t *) store;
+    cs_status_e   status;
+
+    status = cs_lite_same_file(lite);
+
+    return status == CS_OK
+           ? cs_sqlite_script(&lite->db, access == CS_WRITE ? "BEGIN IMMEDIATE"
+                                                            : "BEGIN")
+           : status;
 }
 
 
@@ -276,7 +320,14 @@ cs_lite_expect(cs_store_t *store, const cs_expected_t *expected)
 static cs_status_e
 cs_lite_commit(cs_store_t *store)
 {
-    return cs_sqlite_script(&((cs_lite_t *) store)->db, "COMMIT");
+    cs_lite_t    *lite = (cs_lite_t *) store;
+    cs_status_e   status;
+
+    status = cs_sqlite_script(&lite->db, "COMMIT");
+
+    /* a commit that nobody will find again is not to be acknowledged */
+
+    return status == CS_OK ? cs_lite_same_file(lite) : status;
 }
 
 

@@ -8,6 +8,8 @@
 #ifndef CS_STORE_SQLITE_H
 #define CS_STORE_SQLITE_H
 
+#include <sys/stat.h>
+
 #include "sqlite.h"
 #include "store_ops.h"
 
@@ -16,6 +18,7 @@ typedef struct {
     cs_store_t    base;
     cs_sqlite_t   db;
     const char   *path;
+    struct stat   file;           /* the one that was opened; st_ino 0: none */
     int           patience_ms;
     unsigned      outbox;
 } cs_lite_t;
