@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 
 # Histories through everything: callbacks into a real Redis, late, twice or not
-# at all, an API that fails now and then, and a daemon that is killed on the
-# way.  In the end the ledger says of each coupon what the API says.
+# at all, an API that fails now and then, a wallet that is closed for some, and
+# a daemon that is killed on the way.  In the end the ledger says of each coupon
+# what the API says.
 #
 # COUPON_SEED repeats what happens; when it happens is up to the machine.
 
@@ -12,6 +13,7 @@ use warnings;
 use lib 't/lib';
 use CouponAPI;
 use CouponTest;
+use CouponWallet;
 use List::Util 'shuffle';
 use Test::More;
 
@@ -70,7 +72,14 @@ sub cents
 
 my @codes = map { sprintf '%04d', $_ } 1 .. 40;
 
+wait_for { (settle_command($config, 'doubts'))[0] == 0 } or die 'no tables';
+wallet($config);
+
 for my $round (1 .. 6) {
+    my @closed = grep { rand() < 0.4 } @codes;
+
+    closed($config, @closed);
+
     for my $code (shuffle @codes) {
         my $final = defined $truth{$code};
 
@@ -86,10 +95,17 @@ for my $round (1 .. 6) {
         $settle->start;
     }
 
-    wait_for { $redis->cmd('XLEN', $inbox) == 0 } or die 'not settled';
+    wait_for { $redis->cmd('XLEN', $inbox)
+               == $redis->cmd('XPENDING', $inbox, 'settle')->[0] }
+        or die 'not taken';
     $api->requests;
     wait_for { grep { /calculated/ } $api->requests } or die 'not polled';
 }
+
+my $held = () = $settle->log_text =~ /it waits" coupon=/g;
+cmp_ok($held, '>', 0,
+       'the wallet held coupons that the API told of');
+closed($config);
 
 $api->calm;
 turn($_, one_of(2, 3), one_of(@wins)) for grep { !defined $truth{$_} } @codes;

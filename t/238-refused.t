@@ -11,6 +11,7 @@ use warnings;
 use lib 't/lib';
 use CouponAPI;
 use CouponTest;
+use CouponWallet;
 use Test::More;
 use Time::HiRes 'time';
 
@@ -75,45 +76,6 @@ sub later
 }
 
 
-# The wallet: a trigger that refuses the coupons of a table, with $how.
-sub wallet
-{
-    my ($how) = @_;
-
-    ledger_write($config, on_postgres() ? <<"END" : <<"END2");
-        SET client_min_messages = warning;
-        CREATE TABLE IF NOT EXISTS closed (code text);
-        CREATE OR REPLACE FUNCTION wallet() RETURNS trigger LANGUAGE plpgsql
-        AS \$\$ BEGIN
-            IF EXISTS (SELECT 1 FROM moved JOIN closed ON code = coupon_code)
-            THEN RAISE EXCEPTION 'not now' USING ERRCODE = '$how'; END IF;
-            RETURN NULL;
-        END \$\$;
-        DROP TRIGGER IF EXISTS wallet ON coupon_operations;
-        CREATE TRIGGER wallet AFTER INSERT ON coupon_operations
-            REFERENCING NEW TABLE AS moved
-            FOR EACH STATEMENT EXECUTE FUNCTION wallet();
-END
-        CREATE TABLE IF NOT EXISTS closed (code text);
-        DROP TRIGGER IF EXISTS wallet;
-        CREATE TRIGGER wallet BEFORE INSERT ON coupon_operations
-            WHEN new.coupon_code IN (SELECT code FROM closed)
-            BEGIN SELECT RAISE($how, 'not now'); END;
-END2
-    return;
-}
-
-
-sub closed
-{
-    my (@codes) = @_;
-
-    ledger_write($config, 'DELETE FROM closed; '
-        . join '', map { "INSERT INTO closed VALUES ('$_');" } @codes);
-    return;
-}
-
-
 is((command('migrate'))[0], 0, 'migrate');
 is((command('poll', '--once'))[0], 0, 'a first round');
 
@@ -126,8 +88,8 @@ my $before = value("SELECT value FROM poll_marks WHERE name = 'polled_at'");
 for my $how (on_postgres() ? qw(P0001 23514 22003) : qw(ABORT FAIL ROLLBACK)) {
     my @others = map { "$how-$_" } 1 .. 20;
 
-    wallet($how);
-    closed(@closed = (@closed, "$how-held", "$how-too"));
+    wallet($config, $how);
+    closed($config, @closed = (@closed, "$how-held", "$how-too"));
     final(1, @others, "$how-held", "$how-too");
     ($status, $said) = command('poll', '--once');
 
@@ -167,7 +129,7 @@ is($status, 0, 'another round');
 like($said, qr/why=confirm codes=6 coupons=6 operations=0 moved=0 held=6/,
      '... asks for all of them by code');
 
-closed();
+closed($config);
 ($status, $said) = command('poll', '--once');
 like($said, qr/why=confirm codes=6 coupons=6 operations=6 moved=0 held=0/,
      'when the wallet opens they are paid, though no list has them');
@@ -180,7 +142,7 @@ is((ledger($config, 'SELECT 1 FROM coupons WHERE doubt IS NOT NULL')), 0,
 
 final(10, 'c1', 'c2');
 command('poll', '--once');
-closed('c1');
+closed($config, 'c1');
 final(12, 'c1', 'c2');
 ($status, $said) = command('poll', '--once');
 is($status, 0, 'another amount');
@@ -188,7 +150,7 @@ is(operations('c2'), '10 -10 12', '... is adopted');
 is(operations('c1'), '10', '... but not where the wallet refuses');
 is(doubt('c1'), $held, '... that is a doubt');
 later();
-closed();
+closed($config);
 command('poll', '--once');
 is(operations('c1'), '10 -10 12', '... and is adopted then');
 
@@ -204,7 +166,7 @@ final(3, map { "r$_" } 1 .. 5);
 $api->coupon("n$_", status => 2, real_win => 4) for 1 .. 5;
 $_->{calculated} = 1 for values %{ $api->{coupons} };
 $api->save;
-closed('r2', 'n2');
+closed($config, 'r2', 'n2');
 $now = int(1000 * time() - 200 * $minute);
 ledger_write($config, "UPDATE poll_marks SET value = $now
                        WHERE name = 'polled_at'");
@@ -224,7 +186,7 @@ is(join(' ', map { operations("n$_") || '-' } 1 .. 5), '4 - 4 4 4',
    '... and those that nobody told of');
 ($status, $said) = command('recover');
 is($status, 0, 'recover goes through, too');
-closed();
+closed($config);
 command('recover');
 is(operations('r2') . ' ' . operations('n2'), '3 4', '... and pays at last');
 
@@ -341,10 +303,30 @@ command('poll', '--once');
 is(value('SELECT count(*) FROM rejected'), 1, '... once');
 
 
+# --- a wallet that is closed for all
+
+later();
+closed($config, map { "z$_" } 1 .. 150);
+final(1, map { "z$_" } 1 .. 150);
+final(1, 'x3', 'x4');
+($status, $said) = command('poll', '--once');
+is($status, 0, 'a wallet that is closed for nearly all');
+is(value("SELECT count(*) FROM coupons WHERE doubt = '$held'"), 150,
+   '... holds them');
+is(operations('x3') . operations('x4'), '11', '... and pays the rest');
+later();
+closed($config);
+($status, $said) = command('poll', '--once');
+is(value("SELECT count(*) FROM coupon_operations
+          WHERE coupon_code LIKE 'z%' AND amount = '1'"), 150,
+   '... and pays them when it opens');
+is((() = $said =~ /why=confirm codes=(?:100|50) /g), 2, '... in groups of 100');
+
+
 # --- run: what is held is asked for again by itself, over a kill
 
 later();
-closed('d1');
+closed($config, 'd1');
 my $settle = start_settle(config => $config);
 final(9, 'd1', 'd2');
 ok((wait_for { doubt('d1') eq $held }), 'run: one is held');
@@ -360,7 +342,7 @@ final(2, 'd4');
 ok((wait_for { operations('d4') eq '2' }), 'after a kill rounds go on');
 is(operations('d1'), '', '... it is held still');
 later();
-closed();
+closed($config);
 ok((wait_for { operations('d1') eq '9' } 60), '... and paid when the wallet opens');
 is($settle->stop, 0, 'SIGTERM');
 is((ledger($config, 'SELECT 1 FROM coupons WHERE doubt IS NOT NULL')), 0,

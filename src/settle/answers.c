@@ -21,11 +21,11 @@
 
 
 #define CS_ANSWERS_TRIES  5           /* of a transaction in collision */
+#define CS_ANSWERS_HELD   64          /* one by one */
 
 
 static cs_status_e cs_answers_split(cs_answers_t *a, unsigned from,
     unsigned to);
-static cs_status_e cs_answers_alone(cs_answers_t *a, unsigned at);
 static void cs_answers_because(cs_answers_t *a);
 static unsigned cs_answers_to_split(const cs_answers_t *a, cs_status_e status);
 static cs_status_e cs_answers_part(cs_answers_t *a, cs_take_e take,
@@ -42,6 +42,10 @@ static int cs_answers_each(cs_answers_t *a, const cc_coupon_t *coupon,
     const char *malformed);
 static cs_status_e cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
     const char *malformed);
+
+
+static const char  cs_not_let_through[] = "the wallet does not let its money "
+                                          "through";
 
 
 cs_answers_t *
@@ -119,7 +123,10 @@ cs_answers_settle(cs_answers_t *a, const cs_answer_t *answer)
 }
 
 
-/* a part that has just failed */
+/*
+ * A part that has just failed.  A wallet that has held many coupons of it is
+ * taken for closed: what it does not let through then is held together.
+ */
 
 static cs_status_e
 cs_answers_split(cs_answers_t *a, unsigned from, unsigned to)
@@ -127,8 +134,20 @@ cs_answers_split(cs_answers_t *a, unsigned from, unsigned to)
     unsigned     middle;
     cs_status_e  status;
 
+    if ((to - from == 1 || a->count.held >= CS_ANSWERS_HELD)
+        && cs_store_held(a->store))
+    {
+        cs_answers_because(a);
+        status = cs_answers_part(a, CS_TAKE_HOLD, from, to, NULL);
+
+        if (!cs_answers_to_split(a, status)) {
+            return status;
+        }
+    }
+
     if (to - from == 1) {
-        return cs_answers_alone(a, from);
+        cs_answers_because(a);
+        return cs_answers_part(a, CS_TAKE_REJECT, from, to, NULL);
     }
 
     middle = from + (to - from) / 2;
@@ -147,30 +166,6 @@ cs_answers_split(cs_answers_t *a, unsigned from, unsigned to)
     }
 
     return CS_OK;
-}
-
-
-/* the coupon that has just failed; what may pass later is worth a doubt */
-
-static cs_status_e
-cs_answers_alone(cs_answers_t *a, unsigned at)
-{
-    cs_status_e  status;
-
-    cs_answers_because(a);
-
-    if (cs_store_held(a->store)) {
-
-        status = cs_answers_part(a, CS_TAKE_HOLD, at, at + 1, NULL);
-
-        if (!cs_answers_to_split(a, status)) {
-            return status;
-        }
-
-        cs_answers_because(a);
-    }
-
-    return cs_answers_part(a, CS_TAKE_REJECT, at, at + 1, NULL);
 }
 
 
@@ -373,6 +368,8 @@ static cs_status_e
 cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
     const char *malformed)
 {
+    cs_status_e  status;
+
     if (a->take == CS_TAKE_EXPECT) {
         cs_strings_add(&a->codes, coupon->coupon_code);
         return CS_OK;
@@ -399,7 +396,12 @@ cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
         return cs_answers_reject(a, coupon, a->reason);
     }
 
-    if (a->take == CS_TAKE_HOLD) {
+    a->settling.hold = a->take == CS_TAKE_HOLD ? cs_not_let_through : NULL;
+    a->settling.held = 0;
+
+    status = cs_settle_coupon(&a->settling, coupon);
+
+    if (status == CS_OK && a->settling.held) {
         a->count.held++;
         cs_count(CS_COUNT_RETRY + CS_CAUSE_WALLET, 1);
 
@@ -409,7 +411,7 @@ cs_answers_take(cs_answers_t *a, const cc_coupon_t *coupon,
                cs_text("reason", a->reason));
     }
 
-    return cs_settle_coupon(&a->settling, coupon);
+    return status;
 }
 
 

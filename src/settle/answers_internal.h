@@ -16,7 +16,7 @@
 typedef enum {
     CS_TAKE_EXPECT = 0,          /* only their codes are collected */
     CS_TAKE_SETTLE,
-    CS_TAKE_HOLD,                /* a doubt instead of money */
+    CS_TAKE_HOLD,                /* … only a doubt in place of any operation */
     CS_TAKE_REJECT
 } cs_take_e;
 

@@ -31,27 +31,16 @@ static const char  cs_otherwise[] = "the API lists it otherwise, to be read by "
 
 static const char  cs_not_usable[] = "what the API says of it cannot be used";
 
-static const char  cs_not_let_through[] = "the wallet does not let its money "
-                                          "through";
-
 
 cs_trust_e
 cs_answers_judge(void *ctx, const cs_coupon_t *stored, const cc_coupon_t *seen,
     const char **doubt)
 {
-    cs_trust_e     trust;
     cs_answers_t  *a = ctx;
 
-    trust = a->answer->kind == CS_ANSWER_ASKED
-            ? cs_answers_asked(a, stored, seen, doubt)
-            : cs_answers_listed(a, stored, seen, doubt);
-
-    if (trust == CS_TRUST_KNOWN && a->take == CS_TAKE_HOLD) {
-        *doubt = cs_not_let_through;
-        return CS_TRUST_HELD;
-    }
-
-    return trust;
+    return a->answer->kind == CS_ANSWER_ASKED
+           ? cs_answers_asked(a, stored, seen, doubt)
+           : cs_answers_listed(a, stored, seen, doubt);
 }
 
 

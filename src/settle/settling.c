@@ -13,6 +13,8 @@
 static void cs_settle_loaded(void *ctx, const cs_coupon_t *coupon);
 static cs_trust_e cs_settle_rules(cs_settling_t *s, const cc_coupon_t *seen,
     cc_settlement_t *out);
+static void cs_settle_hold(const cs_settling_t *s, const char *doubt,
+    cc_settlement_t *out);
 static cs_status_e cs_settle_save(cs_settling_t *s, const cc_coupon_t *seen,
     const cc_settlement_t *out);
 static void cs_settle_log_operation(cs_settling_t *s,
@@ -70,16 +72,7 @@ cs_settle_rules(cs_settling_t *s, const cc_coupon_t *seen, cc_settlement_t *out)
     }
 
     if (trust == CS_TRUST_HELD) {
-        memset(out, 0, sizeof(cc_settlement_t));
-
-        out->next = s->stored.settled;
-        out->next.doubt = doubt;
-        out->adopt = out->next.state != CC_STATE_FINAL && !s->unread;
-
-        if (out->next.state == CC_STATE_NONE) {
-            out->next.state = CC_STATE_ACTIVE;
-        }
-
+        cs_settle_hold(s, doubt, out);
         return trust;
     }
 
@@ -90,7 +83,30 @@ cs_settle_rules(cs_settling_t *s, const cc_coupon_t *seen, cc_settlement_t *out)
 
     cc_settle(out, &s->stored.settled, &snapshot);
 
+    if (s->hold && out->noperations) {
+        s->held++;
+        cs_settle_hold(s, s->hold, out);
+        return CS_TRUST_HELD;
+    }
+
     return trust;
+}
+
+
+/* as it is stored, but in doubt */
+
+static void
+cs_settle_hold(const cs_settling_t *s, const char *doubt, cc_settlement_t *out)
+{
+    memset(out, 0, sizeof(cc_settlement_t));
+
+    out->next = s->stored.settled;
+    out->next.doubt = doubt;
+    out->adopt = out->next.state != CC_STATE_FINAL && !s->unread;
+
+    if (out->next.state == CC_STATE_NONE) {
+        out->next.state = CC_STATE_ACTIVE;
+    }
 }
 
 

@@ -34,11 +34,14 @@ typedef struct {
     unsigned           known_only;     /* an unknown coupon is CS_NONE */
     unsigned           unread;         /* of what is seen only code and raw are
                                           known; the judge holds it */
+    const char        *hold;           /* a constant doubt that takes the place
+                                          of any operation; NULL: none does */
     cs_bets_t          bets;           /* of the coupon that comes next */
 
     /* counted up for the owner */
     unsigned           operations;
     unsigned           doubts;
+    unsigned           held;           /* by `hold` */
 
     /* between the steps of one coupon */
     cs_coupon_t        stored;

@@ -379,7 +379,7 @@ sub ledger_write
     my ($config, $sql) = @_;
     my ($url) = read_file($config) =~ /^url = ((?:postgresql|sqlite):.+)$/m;
 
-    system($url =~ /^sqlite:(.+)/ ? ('sqlite3', $1, $sql)
+    system($url =~ /^sqlite:(.+)/ ? ('sqlite3', '-cmd', '.timeout 5000', $1, $sql)
                : ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $url,
                   '-c', $sql)) == 0 or die "failed: $sql";
 }
