@@ -127,7 +127,11 @@ cmp_ok($sample{coupon_settle_commit_seconds_sum}, '<', 60, '... in seconds');
 
 # --- what is rejected, and why; a group is settled together
 
+ledger_write($config, "INSERT INTO coupons (coupon_code, status, state,
+    settlement_generation, version, raw) VALUES ('bad', 2, 'final', 0, 1, '{}')");
 add($first =~ s/"status":1,/"status":3,/r);
+add(batch({ code => 'c0', status => 2, real_win => 1 },
+          { code => 'bad', status => 2, real_win => 1 }));
 add('{}', id => 'x', count => 1);
 add(batch({ code => 'c3', status => 1 }), count => 2);
 add(batch({ code => 'c4', status => 1 }), body => undef);
@@ -139,8 +143,9 @@ scrape();
 are('batches_total{result="settled"}' => 3, coupons_total => 4,
     (map { ("rejected_total{reason=\"$_\"}" => 1) }
          qw(conflict mismatch entry source)),
-    'rejected_total{reason="body"}' => 2, 'rejected_total{reason="store"}' => 0,
-    'quarantined{in="table"}' => 6);
+    'rejected_total{reason="body"}' => 2, 'rejected_total{reason="store"}' => 1,
+    'operations_total{kind="final_credit"}' => 1,
+    'quarantined{in="table"}' => 7);
 
 
 # --- doubts, and refunds
