@@ -1,6 +1,6 @@
 # Runs the unit tests, plain C programs that speak TAP themselves: every
 # t/unit/NAME.c, of the core, that was built to build/t/NAME, and of the daemon
-# those of t/settle that need no store (the others are in t/220).
+# those of t/settle that need no server (the others are in t/220 and t/227).
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use FindBin;
 my $root  = "$FindBin::Bin/..";
 my $build = $ENV{COUPON_BUILD} || "$root/build";
 my @names = sort map { m{([^/]+)\.c$} } glob "$root/t/unit/*_test.c";
-push @names, sort grep { !m{/store_} } map { m{(settle/[^/]+)\.c$} }
+push @names, sort grep { !m{/(?:store|outbox)_} } map { m{(settle/[^/]+)\.c$} }
                                        glob "$root/t/settle/*_test.c";
 
 chdir $root or die "$root: $!";
