@@ -49,17 +49,14 @@ CC_NOINLINE static cc_json_type_e cc_json_word(cc_json_t *json,
     cc_json_type_e type);
 CC_NOINLINE static cc_json_type_e cc_json_number(cc_json_t *json,
     cc_json_token_t *token);
-static inline cc_json_type_e cc_json_scalar(cc_json_t *json, cc_json_token_t *token,
-    const unsigned char *end, cc_json_type_e type);
-static inline const unsigned char *cc_json_digits_end(const unsigned char *p,
-    const unsigned char *end);
+static inline cc_json_type_e cc_json_scalar(cc_json_t *json,
+    cc_json_token_t *token, const unsigned char *end, cc_json_type_e type);
 static inline const unsigned char *cc_json_blanks_end(const unsigned char *p,
     const unsigned char *end);
 static int cc_json_fail(cc_json_t *json, const char *error);
 
 
 static const char  cc_json_too_early[] = "no JSON: it ends too early";
-static const char  cc_json_no_digits[] = "no JSON: a number without its digits";
 
 
 cc_json_t *
@@ -390,53 +387,12 @@ cc_json_word(cc_json_t *json, cc_json_token_t *token, const char *word,
 static cc_json_type_e
 cc_json_number(cc_json_t *json, cc_json_token_t *token)
 {
-    const unsigned char  *p, *end, *part;
+    const unsigned char  *end;
 
-    p = json->p;
-    end = json->end;
+    json->error = cc_json_number_end(json->p, json->end, &end);
 
-    if (*p == '-') {
-        p++;
-    }
-
-    part = p;
-
-    if (p < end && *p == '0') {
-        p++;
-
-    } else {
-        p = cc_json_digits_end(p, end);
-    }
-
-    if (p == part) {
-        return cc_json_fail(json, "no JSON: a value is missing");
-    }
-
-    if (p < end && *p == '.') {
-        part = p + 1;
-        p = cc_json_digits_end(part, end);
-
-        if (p == part) {
-            return cc_json_fail(json, cc_json_no_digits);
-        }
-    }
-
-    if (p < end && (*p | 0x20) == 'e') {
-        p++;
-
-        if (p < end && (*p == '+' || *p == '-')) {
-            p++;
-        }
-
-        part = p;
-        p = cc_json_digits_end(part, end);
-
-        if (p == part) {
-            return cc_json_fail(json, cc_json_no_digits);
-        }
-    }
-
-    return cc_json_scalar(json, token, p, CC_JSON_NUMBER);
+    return json->error ? CC_JSON_ERROR
+                       : cc_json_scalar(json, token, end, CC_JSON_NUMBER);
 }
 
 
@@ -449,17 +405,6 @@ cc_json_scalar(cc_json_t *json, cc_json_token_t *token,
     json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
 
     return token->type = type;
-}
-
-
-static inline const unsigned char *
-cc_json_digits_end(const unsigned char *p, const unsigned char *end)
-{
-    while (p < end && (unsigned) *p - '0' <= 9) {
-        p++;
-    }
-
-    return p;
 }
 
 

@@ -1,6 +1,7 @@
 /*
- * What the three files of the JSON reader share: json.c walks the grammar,
- * json_string.c knows strings, json_names.c finds a name that stands twice.
+ * What the files of the JSON reader share: json.c walks the grammar,
+ * json_number.c and json_string.c know numbers and strings, json_names.c finds a
+ * name that stands twice.
  */
 
 #ifndef CC_JSON_INTERNAL_H
@@ -64,6 +65,14 @@ CC_MUST_USE const char *cc_json_names_check(cc_json_names_t *names,
 
 /* the object goes its own way from here on */
 void cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame);
+
+
+/*
+ * Reads a number from its first byte on.  Returns NULL, with *number_end behind
+ * its last, or what is wrong.
+ */
+CC_MUST_USE const char *cc_json_number_end(const unsigned char *p,
+    const unsigned char *end, const unsigned char **number_end);
 
 
 /*

@@ -1,8 +1,8 @@
 /*
  * Does a name stand twice in one object?
  *
- * An object that has its names from its brother (json_internal.h) has none twice
- * as its brother has none.  For all others:
+ * An object that has its names from its brother (json_internal.h) has none
+ * twice, as its brother has none.  For all others:
  *
  * The names of the open objects lie on a stack.  Each sets one of 64 bits, its
  * mark, in its object: a name whose mark is new is new itself, and most are.

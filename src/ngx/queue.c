@@ -42,7 +42,7 @@ static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
  * The mark is ours: this is the first delivery, and XADD has added its entry if
  * the inbox is a stream; else the mark is taken back.  The mark is another's
  * (or no string at all): ours is the newest entry, and is taken back.  Once the
- * ids of the stream are used up, XADD adds nothing, and there is nothing to take
+ * ids of the stream are used up, XADD adds nothing, and nothing is to be taken
  * back either: then both halves of the last id have all of their 20 digits.  A
  * mark that cannot be read (an ACL without GET) could be ours: then the entry
  * stays, as without it this mark would lose the batch.

@@ -2,9 +2,9 @@
  * Is a name that stands twice in one object found, and only then?
  *
  * By hand with every way to spell a name; at random in small objects against a
- * plain search; in lists of objects that are like their brothers, or nearly; and
- * in objects so wide that a search in pairs would never end: that the program
- * finishes is the proof that the cost is linear.
+ * plain search; in lists of objects that are like their brothers, or nearly;
+ * and in objects so wide that a search in pairs would never end: that the
+ * program finishes is the proof that the cost is linear.
  */
 
 #include "json_walk.h"

@@ -3,8 +3,9 @@
  * any text checked on the way: for the unit tests and for the fuzzer.
  *
  * The text is walked twice, token by token and with cc_json_skip() over the
- * value as a whole, which reads members with cc_json_member(); both must come to
- * one verdict, with the same words at the same byte.  A broken promise aborts.
+ * value as a whole, which reads members with cc_json_member(); both must come
+ * to one verdict, with the same words at the same byte.  A broken promise
+ * aborts.
  */
 
 #ifndef CC_JSON_WALK_H
