@@ -389,10 +389,10 @@ cc_json_number(cc_json_t *json, cc_json_token_t *token)
 {
     const unsigned char  *end;
 
-    json->error = cc_json_number_end(json->p, json->end, &end);
+    end = cc_json_number_end(json->p, json->end, &json->error);
 
-    return json->error ? CC_JSON_ERROR
-                       : cc_json_scalar(json, token, end, CC_JSON_NUMBER);
+    return end ? cc_json_scalar(json, token, end, CC_JSON_NUMBER)
+               : CC_JSON_ERROR;
 }
 
 

@@ -1,7 +1,7 @@
 /*
  * What the files of the JSON reader share: json.c walks the grammar,
- * json_number.c and json_string.c know numbers and strings, json_names.c finds a
- * name that stands twice.
+ * json_number.c and json_string.c know numbers and strings, json_names.c finds
+ * a name that stands twice.
  */
 
 #ifndef CC_JSON_INTERNAL_H
@@ -67,12 +67,9 @@ CC_MUST_USE const char *cc_json_names_check(cc_json_names_t *names,
 void cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame);
 
 
-/*
- * Reads a number from its first byte on.  Returns NULL, with *number_end behind
- * its last, or what is wrong.
- */
-CC_MUST_USE const char *cc_json_number_end(const unsigned char *p,
-    const unsigned char *end, const unsigned char **number_end);
+/* where the number that begins at p ends; or NULL, and *error says why */
+CC_MUST_USE const unsigned char *cc_json_number_end(const unsigned char *p,
+    const unsigned char *end, const char **error);
 
 
 /*

@@ -13,9 +13,9 @@ static inline const unsigned char *cc_json_digits_end(const unsigned char *p,
 static const char  cc_json_no_digits[] = "no JSON: a number without its digits";
 
 
-const char *
+const unsigned char *
 cc_json_number_end(const unsigned char *p, const unsigned char *end,
-    const unsigned char **number_end)
+    const char **error)
 {
     const unsigned char  *part;
 
@@ -33,7 +33,8 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
     }
 
     if (p == part) {
-        return "no JSON: a value is missing";
+        *error = "no JSON: a value is missing";
+        return NULL;
     }
 
     if (p < end && *p == '.') {
@@ -41,7 +42,8 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
         p = cc_json_digits_end(part, end);
 
         if (p == part) {
-            return cc_json_no_digits;
+            *error = cc_json_no_digits;
+            return NULL;
         }
     }
 
@@ -56,13 +58,12 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
         p = cc_json_digits_end(part, end);
 
         if (p == part) {
-            return cc_json_no_digits;
+            *error = cc_json_no_digits;
+            return NULL;
         }
     }
 
-    *number_end = p;
-
-    return NULL;
+    return p;
 }
 
 
