@@ -2,9 +2,9 @@
  * The poller: reads the provider's API on a schedule, asks for what waits for
  * the API's word, and recovers after a break.  README, "Polling".
  *
- * It is driven step by step: a step makes at most one request and one
- * transaction, and says when the next one is wanted.  It never sleeps, so it
- * runs as well in a thread beside the stream as in a command.
+ * It is driven step by step: a step makes at most one request, settles the
+ * answer, and says when the next one is wanted.  It never sleeps, so it runs as
+ * well in a thread beside the stream as in a command.
  *
  * What it has to remember over a restart is in the store, two marks:
  *   polled_at   when the last successful round was begun (Unix ms).  The next
