@@ -91,11 +91,18 @@ for my $case (@cases) {
 my %documented = (
     'ngx_m.c' => '{ ngx_string("coupon_callback"), NGX_HTTP_LOC_CONF }, '
                . '{ ngx_string("coupon_callback_id"), NULL }',
-    'src/settle/config.c' => '{ "redis", "url", cs_set_text }',
+    'src/settle/config.c' => '{ "redis", "url", cs_set_text, offsetof(c, url), '
+                           . 'NULL, "x" } '
+                           . '{ "redis", "group", cs_set_text, offsetof(c, g), '
+                           . '"settle", NULL }',
+    'src/ngx/metrics_page.c' => '# TYPE coupon_callback_pending gauge',
+    'src/settle/metrics_page.c' => '"coupon_settle_ready"',
     'src/settle/main.c' => '{ "show", "CODE", 1, 1, 0, cs_cmd_show }',
-    'README.md' => 'coupon_callback $coupon_callback_id url show',
+    'README.md' => 'coupon_callback $coupon_callback_id show '
+                 . '`coupon_callback_pending` `coupon_settle_ready`'
+                 . "\n| `[redis] url` | - | |\n| `group` | `settle` | |\n",
     'conf/nginx.conf' => "coupon_callback;\n",
-    'conf/settle.ini' => "[redis]\nurl = x\n",
+    'conf/settle.ini' => "[redis]\nurl = x\ngroup = settle\n",
 );
 
 is_deeply [run('check-docs.pl', %documented)], [0, ''], 'all is documented';
@@ -109,6 +116,16 @@ my @undocumented = (
      'README.md does not have the option url of [redis]'],
     ['README.md', 'coupon_callback $coupon_callback_id url',
      'README.md does not have the command coupon-settle show'],
+    ['README.md', 'coupon_callback_pending',
+     'README.md does not have the metric coupon_settle_ready'],
+    ['README.md', 'coupon_settle_ready',
+     'README.md does not have the metric coupon_callback_pending'],
+    ['README.md', 'coupon_settle_nope',
+     'README.md has the metric coupon_settle_nope, coupon-settle has not'],
+    ['README.md', '| `[redis] url` | `x` | |',
+     'README.md says that url of [redis] is x, not none'],
+    ['README.md', "| `[redis] url` | - | |\n| `group` | - | |",
+     'README.md says that group of [redis] is none, not settle'],
     ['conf/nginx.conf', '',
      'conf/nginx.conf does not have the directive coupon_callback'],
     ['conf/nginx.conf', "coupon_callback;\ncoupon_callback_nope;\n",

@@ -21,10 +21,12 @@ while ($module =~ /\{\s*ngx_string\("(coupon_callback\w*)"\),\s*(NGX_HTTP_)?/g) 
     ($2 ? $directive{$1} : $variable{$1})++;
 }
 
-# { "section", "option", cs_set_...
-my %option;
-while ($daemon =~ /\{\s*"(\w+)",\s*"(\w+)",\s*cs_set_/g) {
+# { "section", "option", cs_set_..., offsetof(...), "default" or NULL
+my (%option, %default);
+while ($daemon =~ /\{\s*"(\w+)",\s*"(\w+)",\s*cs_set_
+                   (?:\w+,\s*offsetof\([^)]*\),\s*("([^"]*)"|NULL))?/gx) {
     $option{$1}{$2} = 1;
+    $default{"$1 $2"} = $4 // 'none' if defined $3;
 }
 
 # { "name", "arguments", 0, 0, 0, cs_cmd_...
@@ -78,6 +80,25 @@ while ($readme =~ /\b(coupon_settle_[a-z_]+)/g) {
 for my $name (@command) {
     wrong("README.md does not have the command coupon-settle $name")
         unless $readme =~ /\b$name\b/;
+}
+
+# | `[section] name` | `default` | what |, and the next without the section; a
+# row may have two names and two defaults
+my $of;
+for (split /\n/, $readme) {
+    my (undef, $names, $values) = split / ?\| /;
+
+    undef $of if !/^\| `/;
+    $of = $1  if /^\| `\[(\w+)\] /;
+    next unless defined $of;
+
+    my @value = $values =~ /`([^`]*)`/g;
+    for my $name ($names =~ /(\w+)`/g) {
+        my $said = shift @value // 'none';
+        my $is = $default{"$of $name"} // $said;
+        wrong("README.md says that $name of [$of] is $said, not $is")
+            if $said ne $is;
+    }
 }
 
 my %sample;
