@@ -14,8 +14,11 @@ my $plain = start_redis(appendonly => 'no');
 my $evicts = start_redis('maxmemory-policy' => 'allkeys-lru');
 my $v6 = start_v6();
 
+# the rights that the README asks for, and no others
+my ($rules) = read_file('README.md')
+    =~ /An ACL user for nginx needs:\s+`([^`]+)`/;
 $guarded->cmd('ACL', 'SETUSER', 'nginx', 'on', '>let-me-in', '~acl:*',
-              '+@all', '-@dangerous', '+config|get', '+info');
+              split ' ', $rules);
 write_file(workdir() . '/password', "open-sesame\n");
 
 my $nginx = start_nginx(server => <<"END");
@@ -246,6 +249,8 @@ stored('a socket', '/socket', $redis);
 stored('a password', '/password', $guarded);
 stored('a password from a file', '/file', $guarded);
 stored('a user', '/user', $guarded, 'acl:x');
+is_deeply([grep { $_->[3] eq 'command' } @{ $guarded->cmd('ACL', 'LOG') }], [],
+          '... and may all that is asked of it');
 SKIP: {
     skip 'no IPv6', 2 unless $v6;
     stored('IPv6', '/v6', $v6);

@@ -244,4 +244,38 @@ ok(logged($secret, qr/msg=started redis=127\.0\.0\.1:$port\/0/),
 ok(wait_for { -s $secret->{config} =~ s/settle\.ini/coupons.db/r }, '... works');
 unlike($secret->log_text, qr/geheim/, '... and does not tell it');
 
+
+# --- a user that may do what the README says, and nothing else
+
+my ($rules) = read_file('README.md')
+    =~ /One for coupon-settle:\s+`([^`]+)`\s+on `~PREFIX:\*`/;
+my $guarded = start_redis();
+$guarded->cmd('ACL', 'SETUSER', 'settle', 'on', '>pass', '~{coupons}:*',
+              '+xadd', split ' ', $rules);
+
+my $page = free_port();
+my $few = settle_config(url => "redis://settle:pass\@127.0.0.1:$guarded->{port}/0",
+                        operations => { stream => 'yes' },
+                        metrics => { listen => "127.0.0.1:$page" });
+write_file($few, read_file($few) =~ s/^\[redis\]/[redis]
+claim_after = 1s/mr);
+
+$guarded->cmd('XGROUP', 'CREATE', $inbox, 'settle', '0', 'MKSTREAM');
+my $abandoned = add($guarded);
+$guarded->cmd('XREADGROUP', 'GROUP', 'settle', 'dead', 'STREAMS', $inbox, '>');
+$guarded->cmd('XADD', '{coupons}:rejected', '1-1', 'body', '{}');
+
+my $login = start_settle(config => $few);
+ok(settled($login, add($guarded)), 'a user with the rights of the README');
+ok(settled($login, $abandoned), '... takes over what another has left');
+ok(wait_for { $guarded->cmd('XLEN', '{coupons}:operations') == 2 },
+   '... relays');
+like(get($page, '/metrics')->{body}, qr/^coupon_settle_up\{part="redis"\} 1$/m,
+     '... and shows the metrics');
+is((settle_command($few, 'check'))[0], 0, '... check finds nothing wrong');
+like((settle_command($few, 'rejected', 'list'))[1], qr/^1-1 /,
+     '... rejected lists');
+is((settle_command($few, 'rejected', 'drop', '1-1'))[0], 0, '... and drops');
+is_deeply($guarded->cmd('ACL', 'LOG'), [], '... and Redis has refused nothing');
+
 done_testing;
