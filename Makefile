@@ -244,7 +244,7 @@ help:
 	@echo 'make soak        storms of SOAK_SECONDS, memory, fuzz, and whether' \
 	                        'the tests can fail'
 	@echo 'make bench       how fast it is, beside what else there is:' \
-	                        'bench-http, bench-apple'
+	                        'bench-http, bench-apple, bench-settle'
 	@echo 'make install     module, daemon, samples (DESTDIR, prefix,' \
 	                        'MODULES_DIR, UNIT_DIR)'
 	@echo 'make clean       remove build/'

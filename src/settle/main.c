@@ -153,11 +153,11 @@ static const cs_command_t  cs_commands[] = {
       "has made. `run` does the same, unless [store] migrate = no.\n" },
 
     { "check", "", 0, 0, cs_cmd_check, CS_TAKES_NONE,
-      "what is wrong with configuration, Redis and store",
+      "what is wrong with configuration, Redis, store and API",
       "Looks at the configuration, at Redis and its settings, at the\n"
-      "consumer group, the store and the API. One line for each fact: ok, "
-      "wrong,\n"
-      "or a note on what may be meant so. Exits with 1 if one is wrong.\n" }
+      "consumer group, the store, the stream of operations and the API. One\n"
+      "line for each fact: ok, wrong, or a note on what may be meant so.\n"
+      "Exits with 1 if one is wrong.\n" }
 };
 
 #define CS_COMMANDS  (sizeof(cs_commands) / sizeof(cs_command_t))
