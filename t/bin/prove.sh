@@ -16,4 +16,4 @@ done
 
 # .proverc has the include paths; nginx repeats on stderr what a test of a bad
 # configuration has just read in its log
-prove -j "${TEST_JOBS:-2}" "$@" 2> >(grep -v '^nginx: \[emerg\]' >&2)
+prove -j "${TEST_JOBS:-2}" "$@" 2> >(grep --line-buffered -v '^nginx: \[emerg\]' >&2)
