@@ -311,16 +311,20 @@ final(1, map { "z$_" } 1 .. 150);
 final(1, 'x3', 'x4');
 ($status, $said) = command('poll', '--once');
 is($status, 0, 'a wallet that is closed for nearly all');
-is(value("SELECT count(*) FROM coupons WHERE doubt = '$held'"), 150,
+is(value("SELECT count(*) FROM coupons
+          WHERE coupon_code LIKE 'z%' AND doubt = '$held'"), 150,
    '... holds them');
-is(operations('x3') . operations('x4'), '11', '... and pays the rest');
 later();
 closed($config);
 ($status, $said) = command('poll', '--once');
 is(value("SELECT count(*) FROM coupon_operations
           WHERE coupon_code LIKE 'z%' AND amount = '1'"), 150,
    '... and pays them when it opens');
-is((() = $said =~ /why=confirm codes=(?:100|50) /g), 2, '... in groups of 100');
+# the API lists in any order: they may have been held in one group with others
+is(operations('x3') . operations('x4'), '11',
+   '... and the rest, then if not before');
+is((() = $said =~ /why=confirm codes=(?:100|5[0-2]) /g), 2,
+   '... in groups of 100');
 
 
 # --- run: what is held is asked for again by itself, over a kill
