@@ -48,6 +48,13 @@ sub batch
 }
 
 
+# A body of two coupons, each with these members beside code and status.
+sub pair
+{
+    return batch(map { qq({"coupon_code":"007","status":2,$_}) } @_);
+}
+
+
 # A body whose batchId and couponCount are these JSON texts.
 sub head
 {
@@ -86,6 +93,12 @@ my @good = (
                                  . '"coupons":[' . $coupon . ']}'],
     ['UTF-8 and a pair of surrogates', with('"x":"é€𝄞\ud834\udd1e"')],
     ['64 levels', deep(64)],
+    ['two coupons with the same names', pair('"x":1,"y":2', '"x":3,"y":4')],
+    ['... with more, fewer and others',
+     batch('{"coupon_code":"007","status":2,"x":1,"y":2}',
+           '{"coupon_code":"007","status":2,"x":1,"y":2,"z":3}',
+           '{"coupon_code":"007","status":2,"y":{"y":1}}',
+           '{"status":2,"coupon_code":"007","y":{"y":1,"x":2}}')],
     ['real_win null', with('"real_win":null')],
     ['real_win 0', with('"real_win":0')],
     ['real_win with an exponent', with('"real_win":1.2550e2')],
@@ -128,6 +141,14 @@ my @bad = (
     ['b', 'JSON', with('"status":2')],
     ['b', 'JSON', with('"y":{"x":1,"x":1}')],
     ['b', 'JSON', deep(65)],
+
+    # a coupon with the names of the one before it, nearly
+    ['b', 'JSON', pair('"x":1,"y":2', '"x":1,"x":2')],
+    ['b', 'JSON', pair('"x":1,"y":2', '"x":1,"y":2,"x":3')],
+    ['b', 'JSON', pair('"x":1,"y":2', '"x":1,"\u0078":2')],
+    ['b', 'JSON', pair('"x":1,"y":2', '"x":{,"y":2}')],
+    ['b', 'JSON', pair('"x":1,"y":2', '"x":1 "y":2')],
+    ['b', 'JSON', pair('"x":1,"y":2', '"x":1,"y":')],
 
     ['', 'batchId', qq({"couponCount":1,"coupons":[$coupon]})],
     ['', 'batchId', qq({"BATCHID":"b","couponCount":1,"coupons":[$coupon]})],
