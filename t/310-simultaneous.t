@@ -235,6 +235,15 @@ is(post($one, '/cb', batch('exhausted', 1), secret => $secret)->{status}, 503,
 is($redis->cmd('EXISTS', '{coupons}:seen:sportapi:exhausted'), 0, '... no mark');
 is($redis->cmd('XLEN', $inbox), 1, '... and what was in it is untouched');
 
+# ... in front of a duplicate, which has added nothing that is to be taken back
+$redis->cmd('DEL', $inbox);
+is(post($one, '/cb', batch('before', 1), secret => $secret)->{status}, 200,
+   'a delivery');
+$redis->cmd('XADD', $inbox, '18446744073709551615-18446744073709551615', 'a', 'b');
+is(post($one, '/cb', batch('before', 1), secret => $secret)->{status}, 200,
+   '... and again, when there are no further ids');
+is($redis->cmd('XLEN', $inbox), 2, '... which takes nothing from anybody');
+
 # a mark that is no string of ours
 $redis->cmd('DEL', $inbox);
 $redis->cmd('LPUSH', '{coupons}:seen:sportapi:list', 'x');
