@@ -158,6 +158,21 @@ is($settle->stop, 0, 'SIGTERM: exits with 0');
 cmp_ok(time - $begin, '<', 4, '... at once');
 close $_ for $keep, $half;
 
+$settle = start_settle(config => $config);
+becomes('200 ready', 'started again');
+$redis->pause;
+my @scrapers = map { IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port") } 1 .. 25;
+for (@scrapers) {
+    print {$_} "GET /metrics HTTP/1.0\r\n\r\n";
+    $_->flush;
+}
+is(said('/livez'), '200 alive', '25 scrapers wait for a silent Redis');
+$begin = time;
+is($settle->stop, 0, '... SIGTERM: exits with 0');
+cmp_ok(time - $begin, '<', 15, '... and looks for none of them any more');
+close $_ for @scrapers;
+$redis->resume;
+
 SKIP: {
     my $six = IO::Socket::IP->new(LocalHost => '::1', Listen => 1);
     skip 'no IPv6', 1 unless $six;

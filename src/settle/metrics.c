@@ -10,6 +10,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ struct cs_metrics_s {
     int64_t             started;              /* Unix ms */
     pthread_mutex_t     looking;
     cs_look_t           look;
+    atomic_int          stopping;
 };
 
 typedef struct {
@@ -117,6 +119,9 @@ cs_metrics_stop(cs_metrics_t *m)
         return;
     }
 
+    /* who waits for a look waits for no more than the one that is going on */
+
+    atomic_store(&m->stopping, 1);
     MHD_stop_daemon(m->daemon);
 
     cs_look_free(&m->look);
@@ -252,6 +257,13 @@ cs_metrics_metrics(cs_metrics_t *m, cs_buffer_t *body)
     page.polls = m->conf->api.base_url != NULL;
 
     (void) pthread_mutex_lock(&m->looking);
+
+    if (atomic_load(&m->stopping)) {
+        (void) pthread_mutex_unlock(&m->looking);
+
+        cs_buffer_text(body, "stopping\n");
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    }
 
     cs_look(&m->look, &page);
     cs_counts_read(&page.counts);
