@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 
 # PostgreSQL when things go wrong: who may make tables, connections lost around
-# COMMIT, what is a dead letter and what only has to wait, and locks.
+# COMMIT, what is a dead letter and what only has to wait, locks, and a pooler
+# that lets one in and says nothing more.
 
 use strict;
 use warnings;
@@ -50,6 +51,46 @@ sub paid
     return $postgres->value("SELECT count(*) FROM coupon_operations
                              WHERE batch_id = '$id'");
 }
+
+
+# Lets everybody in and answers nothing, as a pooler does that was told to pause.
+sub start_pooler
+{
+    my ($port) = @_;
+
+    return CouponProcess->new(name => 'pooler', dir => workdir(),
+        log => workdir() . '/pooler.log', ready => qr/ready/,
+        command => [$^X, '-MIO::Socket::INET', '-e', <<'END', $port])->start;
+            my $listen = IO::Socket::INET->new(LocalAddr => '127.0.0.1',
+                LocalPort => $ARGV[0], Listen => 16) or die "listen: $!";
+            my @open;
+            $| = 1;
+            print "ready\n";
+            while (my $client = $listen->accept) {
+                push @open, $client;
+                while (sysread $client, my $start, 1024) {
+                    last if unpack('x4 N', $start) == 3 << 16;
+                    syswrite $client, 'N';
+                }
+                syswrite $client, 'R' . pack('N N', 8, 0) . join('', map {
+                    'S' . pack('N', 4 + length) . $_ } "server_version\0" . "16.0\0",
+                    "default_transaction_read_only\0off\0",
+                    "in_hot_standby\0off\0") . 'Z' . pack('N', 5) . 'I';
+            }
+END
+}
+
+
+# --- a pooler that says nothing: it takes half a minute, see the end
+
+my $port = free_port();
+my $pooler = start_pooler($port);
+my $silent = settle_config(redis => $redis,
+                           store => "postgresql://coupon\@127.0.0.1:$port/x");
+my $check = CouponProcess->new(name => 'check', dir => workdir(),
+    log => workdir() . '/check.log', command => [
+        ($ENV{COUPON_BUILD} || 'build') . '/coupon-settle', 'check', '-c',
+        $silent])->start;
 
 
 # --- who makes the tables
@@ -269,5 +310,11 @@ ok(empty(), '... the daemon comes back');
 is(scalar(grep { paid($_) == 1 } @ids), 20, '... and settles once');
 is($settle->stop, 0, 'stopped');
 unlike($settle->log_text, qr/postgresql:\/\//, 'no URL is logged');
+
+
+# --- the pooler
+
+is($check->wait(60), 1, 'a pooler that lets one in and is silent');
+like($check->log_text, qr/wrong  store .*no answer in time/, '... is given up');
 
 done_testing;

@@ -28,6 +28,7 @@ typedef struct {
 
 
 static void cs_pg_silent(void *ctx, const char *message);
+static int64_t cs_pg_deadline(const cs_pg_t *db);
 static cs_status_e cs_pg_results(cs_pg_t *db, cs_pg_sent_t *sent, size_t n);
 static cs_status_e cs_pg_taken(cs_pg_t *db, const cs_pg_sent_t *sent);
 static PGresult *cs_pg_next(cs_pg_t *db, int64_t deadline);
@@ -120,6 +121,13 @@ cs_pg_silent(void *ctx, const char *message)
 }
 
 
+static int64_t
+cs_pg_deadline(const cs_pg_t *db)
+{
+    return cs_monotonic() + (db->limit_ms ? db->limit_ms : CS_PG_ANSWER_MS);
+}
+
+
 cs_status_e
 cs_pg_script(cs_pg_t *db, const char *sql, int64_t *number)
 {
@@ -128,7 +136,7 @@ cs_pg_script(cs_pg_t *db, const char *sql, int64_t *number)
     cs_status_e      status;
     ExecStatusType   type;
 
-    deadline = db->limit_ms ? cs_monotonic() + db->limit_ms : INT64_MAX;
+    deadline = db->patient ? INT64_MAX : cs_pg_deadline(db);
     result = NULL;
 
     if (PQsendQuery(db->conn, sql) == 1) {
@@ -280,7 +288,7 @@ cs_pg_results(cs_pg_t *db, cs_pg_sent_t *sent, size_t n)
         return CS_AGAIN;
     }
 
-    deadline = cs_monotonic() + (db->limit_ms ? db->limit_ms : CS_PG_ANSWER_MS);
+    deadline = cs_pg_deadline(db);
     status = CS_OK;
 
     for (i = 0; i < n; i++) {

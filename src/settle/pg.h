@@ -32,8 +32,8 @@ typedef struct {
 
 typedef struct {
     PGconn           *conn;           /* NULL while not open */
-    int               limit_ms;       /* longest wait; 0: CS_PG_ANSWER_MS, and
-                                         for a script none */
+    int               limit_ms;       /* longest wait; 0: CS_PG_ANSWER_MS */
+    unsigned          patient;        /* 1: a script may take any time */
     cs_buffer_t       sent;           /* what waits for its result */
     cs_pg_failed_t    failed;
     char              error[320];

@@ -84,7 +84,9 @@ cs_post_tables(cs_post_t *post, unsigned migrate)
     status = cs_post_version(post, &version);
 
     if (status == CS_OK && version < CS_SCHEMA_VERSION && migrate) {
+        post->db.patient = 1;
         status = cs_post_migrate(post, &version);
+        post->db.patient = 0;
     }
 
     return status == CS_OK
