@@ -310,6 +310,16 @@ is($most, 100, '... and never has more');
 is(last_id(), '857-0', '... up to the last');
 cmp_ok(() = $settle->log_text =~ /the stream of operations is full/g, '<=', 3,
        '... and says each time once that it is full');
+my $said = () = $settle->log_text =~ /the stream of operations is full/g;
+pay('exact', 100);
+ok(length_is(100), 'as many as there is room for, and no more to come');
 is($settle->stop, 0, 'stopped');
+($status, $out, $err) = settle_command($config, 'relay', '--once');
+is($status, 0, '... relay --once is done') or diag $err;
+is($out, "0 operations relayed\n", '... with all of it');
+like((settle_command($config, 'check'))[1],
+     qr/^ok +operations .*: 100 entries, 0 operations/m, '... check, too');
+is(() = $settle->log_text =~ /the stream of operations is full/g, $said,
+   '... and the daemon has not called it full');
 
 done_testing;

@@ -23,6 +23,7 @@
 
 static int64_t cs_outbox_round(cs_outbox_t *o);
 static unsigned cs_outbox_room(cs_outbox_t *o);
+static int64_t cs_outbox_full(cs_outbox_t *o);
 static void cs_outbox_lost(cs_outbox_t *o);
 static cs_status_e cs_outbox_read(cs_outbox_t *o, unsigned limit);
 static void cs_outbox_row(void *ctx, int64_t number,
@@ -101,14 +102,13 @@ cs_outbox_round(cs_outbox_t *o)
 
     room = cs_outbox_room(o);
 
-    if (room == 0) {
-        return CS_OUTBOX_FULL_MS;
-    }
-
     status = cs_store_open(o->store, o->conf->migrate);
 
     if (status == CS_OK) {
-        status = cs_outbox_read(o, room);
+
+        /* without room, too: it is full only for what there is to be sent */
+
+        status = cs_outbox_read(o, room ? room : 1);
 
         if (status == CS_NONE) {
             cs_outbox_stream_wrong(o);
@@ -136,7 +136,7 @@ cs_outbox_round(cs_outbox_t *o)
         return waiting ? 0 : CS_OUTBOX_IDLE_MS;
     }
 
-    return cs_outbox_send(o);
+    return room ? cs_outbox_send(o) : cs_outbox_full(o);
 }
 
 
@@ -183,16 +183,6 @@ cs_outbox_room(cs_outbox_t *o)
     room = o->conf->max_length - o->stream.length;
 
     if (room <= 0) {
-
-        if (!o->full) {
-            cs_log(CS_LOG_WARN, cs_msg("the stream of operations is full, "
-                                       "waiting for its consumers"),
-                   cs_text("stream", o->stream.key),
-                   cs_number("length", o->stream.length));
-        }
-
-        o->full = 1;
-
         return 0;
     }
 
@@ -203,6 +193,24 @@ cs_outbox_room(cs_outbox_t *o)
     }
 
     return room < CS_OUTBOX_GROUP ? (unsigned) room : CS_OUTBOX_GROUP;
+}
+
+
+static int64_t
+cs_outbox_full(cs_outbox_t *o)
+{
+    cs_retry_done(&o->redis_retry);
+
+    if (!o->full) {
+        cs_log(CS_LOG_WARN, cs_msg("the stream of operations is full, "
+                                   "waiting for its consumers"),
+               cs_text("stream", o->stream.key),
+               cs_number("length", o->stream.length));
+    }
+
+    o->full = 1;
+
+    return CS_OUTBOX_FULL_MS;
 }
 
 
