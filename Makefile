@@ -106,7 +106,7 @@ $(OUT)/bench/%: t/bench/%.c $(PROVIDERS_OBJ) $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -It/unit -Isrc/providers -Isrc/core \
-	    -o $@ $^ $(CORE_LIBS) -lz
+	    -o $@ $^ $(CORE_LIBS) -lz -lsqlite3
 
 # the core is compiled without -Isrc/settle, so that it cannot include from it
 $(OUT)/obj/src/core/%.o: src/core/%.c
@@ -191,7 +191,7 @@ bench: bench-apple bench-http bench-settle
 
 bench-settle:
 	@t/bin/deps.sh build run test
-	@$(MAKE) --no-print-directory settle
+	@$(MAKE) --no-print-directory settle $(OUT)/bench/floor
 	@t/bench/settle.pl
 
 bench-apple: $(OUT)/bench/apple_bench

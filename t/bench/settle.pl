@@ -1,9 +1,14 @@
 #!/usr/bin/perl
 
 # How many coupons a second coupon-settle settles, in both stores, with 1, 10
-# and 100 coupons in a batch; beside it the floor: the rows that came out of it,
-# put into empty tables in one transaction by the database itself (SQLite: INSERT
-# from the other file; PostgreSQL: COPY).
+# and 100 coupons in a batch; and beside it the rows that came out of it, put
+# into empty tables by nobody but the database:
+#
+#   the floor   as they have to be written, upserts where a coupon may be known,
+#               64 batches a transaction, with the best statements known (SQLite:
+#               prepared ones, floor.c; PostgreSQL: arrays and unnest())
+#   bulk load   blindly, in one transaction (SQLite: INSERT from another file;
+#               PostgreSQL: COPY): what the disk and the indexes allow
 #
 #   settle.pl [COUPONS]       for each of the six (20000)
 #
@@ -63,34 +68,103 @@ sub seconds
 }
 
 
+# Rows of a transaction, and what of those that are there already.
+sub tables
+{
+    my ($size) = @_;
+    my $group = 64 * $size;
+
+    return (
+        [coupon_callback_batches => 64, 'ON CONFLICT DO NOTHING'],
+        [coupons => $group, 'ON CONFLICT (coupon_code) DO UPDATE SET '
+            . join ', ', map { "$_ = excluded.$_" } qw(status real_win state
+              settlement_generation doubt confirmed_at version raw)],
+        [coupon_events => 3 * $group, 'ON CONFLICT (coupon_code, uuid) DO '
+            . 'UPDATE SET status = excluded.status, raw = excluded.raw'],
+        [coupon_operations => $group, ''],
+    );
+}
+
+
+sub empty_sqlite
+{
+    my ($redis) = @_;
+    my $config = settle_config(redis => $redis);
+
+    (settle_command($config, 'migrate'))[0] == 0 or die 'migrate';
+    return path_of($config);
+}
+
+
+sub path_of
+{
+    my ($config) = @_;
+
+    return read_file($config) =~ /^url = sqlite:(\S+)/m ? $1 : die;
+}
+
+
 sub floor_sqlite
 {
-    my ($config, $redis) = @_;
-    my $empty = settle_config(redis => $redis);
-    my ($from, $to) = map { read_file($_) =~ /^url = sqlite:(.+)$/m }
-                      $config, $empty;
+    my ($config, $redis, $size) = @_;
+    my $from = path_of($config);
+    my ($floor, $bulk) = map { empty_sqlite($redis) } 1, 2;
 
-    (settle_command($empty, 'migrate'))[0] == 0 or die 'migrate';
-    my $copy = join '', map { "INSERT INTO $_ SELECT * FROM old.$_; " }
-        qw(coupon_callback_batches coupons coupon_events coupon_operations);
-    return seconds("sqlite3 $to \"ATTACH '$from' AS old; BEGIN; $copy COMMIT\"");
+    return seconds("build/bench/floor $from $floor $size"),
+           seconds("sqlite3 $bulk \"ATTACH '$from' AS old; BEGIN; "
+                   . join('', map {
+                         "INSERT INTO $_->[0] SELECT * FROM old.$_->[0]; "
+                     } tables($size)) . 'COMMIT"');
 }
 
 
 sub floor_postgres
 {
-    my ($schema) = @_;
+    my ($schema, $size) = @_;
     my $server = "-h $postgres->{dir} -p $postgres->{port} -U postgres";
-    my $file = workdir() . "/$schema.sql";
+    my $file = workdir() . "/$schema";
+    my @tables = tables($size);
 
-    seconds("pg_dump $server -n $schema coupons > $file");
+    write_file("$file.make.sql", "SET search_path = $schema;\n"
+               . join(' UNION ALL ', map { unnest($schema, $_, @{ $tables[$_] }) }
+                      0 .. $#tables) . " ORDER BY g, n;\n");
+    seconds("psql -X -q -A -t -F ' ' $server -f $file.make.sql coupons"
+            . " | sed 's/^[0-9]* \\([0-9]\\) //; "
+            . "s/^INSERT INTO coupon_callback_batches/BEGIN; &/; "
+            . "s/^\\(INSERT INTO coupon_operations.*\\)/\\1 COMMIT;/'"
+            . " > $file.floor.sql");
+    seconds("pg_dump $server -n $schema coupons > $file.sql");
+
+    $postgres->sql("TRUNCATE " . join ', ', map { "$schema.$_->[0]" } @tables);
+    my $floor = seconds("PGOPTIONS='-c search_path=$schema' psql -X -q"
+                        . " -v ON_ERROR_STOP=1 $server -f $file.floor.sql"
+                        . ' coupons');
+
     $postgres->sql("DROP SCHEMA $schema CASCADE");
-    return seconds("psql -X -q -1 $server -f $file coupons > /dev/null");
+    return $floor, seconds("psql -X -q -1 $server -f $file.sql coupons"
+                           . ' > /dev/null');
 }
 
 
-printf "%-12s %18s %14s %14s\n", 'store', 'coupons a batch', 'coupons/s',
-       'bulk load/s';
+# A query that writes the statements which insert a table, so many rows each.
+sub unnest
+{
+    my ($schema, $n, $table, $rows, $conflict) = @_;
+    my @columns = $postgres->sql(
+        'SELECT attname, format_type(atttypid, NULL) FROM pg_attribute'
+        . " WHERE attnum > 0 AND attrelid = '$schema.$table'::regclass"
+        . ' ORDER BY attnum');
+
+    return "(SELECT g, $n AS n, format('INSERT INTO $table SELECT * FROM unnest("
+        . join(', ', map { "%L::$_->[1]\[]" } @columns) . ") $conflict;', "
+        . join(', ', map { "array_agg($_->[0])" } @columns)
+        . ") FROM (SELECT *, (row_number() OVER (ORDER BY ctid) - 1) / $rows"
+        . " AS g FROM $table) AS numbered GROUP BY g)";
+}
+
+
+printf "%-10s %15s %10s %10s %6s %12s\n", 'store', 'coupons a batch',
+       'coupons/s', 'floor', '', 'bulk load';
 
 for my $size (1, 10, 100) {
     for my $store ('SQLite', 'PostgreSQL') {
@@ -102,10 +176,13 @@ for my $size (1, 10, 100) {
         (settle_command($config, 'migrate'))[0] == 0 or die 'migrate';
         fill($redis, $size);
         my $took = settle($config, $redis);
-        my $floor = $store eq 'SQLite' ? floor_sqlite($config, $redis)
-                                       : floor_postgres($schema);
-        printf "%-12s %18d %14.0f %14.0f\n", $store, $size, $coupons / $took,
-               $coupons / $floor;
+        my ($floor, $bulk) = $store eq 'SQLite'
+            ? floor_sqlite($config, $redis, $size)
+            : floor_postgres($schema, $size);
+
+        printf "%-10s %15d %10.0f %10.0f %6.2f %12.0f\n", $store, $size,
+               $coupons / $took, $coupons / $floor, $floor / $took,
+               $coupons / $bulk;
         $redis->stop;
     }
 }
