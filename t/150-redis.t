@@ -179,7 +179,7 @@ is_deeply $redis->cmd('XRANGE', '{coupons}:inbox', '-', '+')->[0][1],
 ok $received >= $begin && $received <= 1000 * time, '... and when it came';
 
 SKIP: {
-    skip 'no xxh128sum', 1 unless `xxh128sum --version 2>&1` =~ /xxh128sum/;
+    skip 'no xxh128sum', 1 if system('which xxh128sum >/dev/null 2>&1');
     write_file(workdir() . '/body', $body);
     my ($sum) = `xxh128sum < @{[ workdir() ]}/body` =~ /^([0-9a-f]{32})/;
     is $sum, '510b0aa0c151842e3cd321c7b5181586', 'the digest is XXH3-128';

@@ -57,8 +57,9 @@ libhttp-message-perl    for Test::Nginx
 libipc-run-perl         for Test::Nginx
 libfilter-perl          for Test::Nginx
 strace              sees when Redis syncs
-valgrind            counts instructions, for t/005-cost.t
+valgrind            counts instructions
 faketime            the clock is wrong
+xxhash              a second opinion on the digest
 END
     ;;
     lint) cat <<'END'

@@ -16,4 +16,5 @@ done
 
 # .proverc has the include paths; nginx repeats on stderr what a test of a bad
 # configuration has just read in its log
-prove -j "${TEST_JOBS:-2}" "$@" 2> >(grep --line-buffered -v '^nginx: \[emerg\]' >&2)
+prove -j "${TEST_JOBS:-2}" "$@" \
+    2> >(grep --line-buffered -v '^nginx: \[\(emerg\|error\|warn\)\]' >&2)
