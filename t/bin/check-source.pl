@@ -44,7 +44,7 @@ my %layer = (
     't/truth'       => { from => [qw(t/truth t/unit src/settle src/core)],
                          not => [$nginx, $redis, $sql] },
     't/bench'       => { from => [qw(t/bench t/unit src/core src/providers)],
-                         not => [$nginx, $redis, $sql] },
+                         not => [$nginx, $redis] },
     't/bench/module' => { from => [qw(src/ngx src/providers src/core)],
                          not => [$sql, $ini] },
     't/fuzz'        => { from => [qw(t/fuzz t/unit src/core src/providers)],
