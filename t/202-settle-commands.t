@@ -227,6 +227,9 @@ is($status, 0, 'check before the first run');
 like($out, qr/^note   inbox \{coupons\}:inbox: no group settle yet/m,
      '... notes that there is no group');
 like($out, qr/^note   store .*: not there yet/m, '... and no store');
+is((settle_command(settle_config(redis => $redis,
+       operations => { stream => 'yes' }), 'check'))[0], 0,
+   '... nor operations to relay');
 
 my $settle = start_settle(config => $config);
 wait_for { $settle->log_text =~ /consumer group created/ };

@@ -21,6 +21,7 @@ typedef struct {
     const cs_args_t  *args;
     cs_redis_t        redis;
     int               wrong;
+    unsigned          tables;           /* the store has them */
 } cs_check_t;
 
 
@@ -246,6 +247,8 @@ cs_check_store_fact(void *ctx, cs_fact_e fact, const char *text)
     const char          *name = check->args->conf.store.name;
     static const char   *verdicts[] = { cs_ok, cs_note, cs_wrong };
 
+    check->tables |= fact == CS_FACT_OK;
+
     cs_check_say(check, verdicts[fact], text[0] ? "store %s: %s" : "store %s",
                  name, text);
 }
@@ -261,7 +264,9 @@ cs_check_operations(cs_check_t *check)
 
     conf = &check->args->conf;
 
-    if (!conf->relays) {
+    /* what keeps the store from it has been said */
+
+    if (!conf->relays || !check->tables) {
         return;
     }
 

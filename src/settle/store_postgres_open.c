@@ -192,7 +192,7 @@ cs_post_check(cs_store_t *store, cs_fact_pt say, void *ctx)
                   == CS_OK)
     {
         say(ctx, may ? CS_FACT_NOTE : CS_FACT_WRONG,
-            may ? "no tables yet, the first run makes them"
+            may ? "no tables yet, `run` or `migrate` makes them"
                 : "no tables yet, and this role may not make them: give it a "
                   "schema of its own and name that in the search_path");
         return;

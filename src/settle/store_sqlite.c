@@ -284,7 +284,7 @@ cs_lite_check(cs_store_t *store, cs_fact_pt say, void *ctx)
     folder = dirname(copy);
 
     if (access(folder, W_OK | X_OK) == 0) {
-        say(ctx, CS_FACT_NOTE, "not there yet, the first run makes it");
+        say(ctx, CS_FACT_NOTE, "not there yet, `run` or `migrate` makes it");
 
     } else {
         (void) snprintf(text, sizeof(text), "not there, and cannot be made in "
