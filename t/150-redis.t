@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use CouponTest;
+use FindBin;
 use Test::More;
 use Time::HiRes 'time';
 
@@ -249,6 +250,14 @@ stored('a socket', '/socket', $redis);
 stored('a password', '/password', $guarded);
 stored('a password from a file', '/file', $guarded);
 stored('a user', '/user', $guarded, 'acl:x');
+my $twice = body();
+is send_to('/user', $twice)->{status}, 200, '... again' for 1, 2;
+is $guarded->cmd('XLEN', 'acl:x:inbox'), 2, '... may take back a duplicate';
+$guarded->cmd('DEL', 'acl:x:inbox');
+$guarded->cmd('SET', 'acl:x:inbox', 'text');
+is send_to('/user', body())->{status}, 503, '... the inbox is no stream';
+is $guarded->cmd('EXISTS', "acl:x:seen:sportapi:b$number"), 0,
+   '... and may take back a mark';
 is_deeply([grep { $_->[3] eq 'command' } @{ $guarded->cmd('ACL', 'LOG') }], [],
           '... and may all that is asked of it');
 SKIP: {
