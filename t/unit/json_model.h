@@ -14,7 +14,7 @@
 
 
 #define MODEL_TOKENS  8192
-#define MODEL_NAMES   64            /* of one object */
+#define MODEL_NAMES   80            /* of one object */
 #define MODEL_NAME    32            /* characters of a name, decoded */
 
 typedef struct {
