@@ -89,6 +89,29 @@ ok(left(0), 'a recalculation, delivered three times');
 is(balance('bert'), '207.5', '... takes back what was paid, and pays anew');
 
 
+# --- a row of it locked by somebody
+
+$postgres->sql("INSERT INTO player_coupons VALUES ('locked', 'anna');
+    INSERT INTO player_coupons SELECT 'free' || n, 'bert'
+        FROM generate_series(1, 10) AS n");
+open my $lock, '|-', "psql -X -q -h $postgres->{dir} -p $postgres->{port}"
+    . ' -U postgres coupons' or die $!;
+$lock->autoflush(1);
+print {$lock} "BEGIN; SELECT 1 FROM coupons.players WHERE player = 'anna'"
+              . " FOR UPDATE;\n";
+ok(wait_for { $postgres->value("SELECT count(*) FROM pg_stat_activity
+              WHERE state = 'idle in transaction'") }, 'anna is locked');
+add('locked', 10);
+add("free$_", 1) for 1 .. 10;
+ok((wait_for { $redis->cmd('XLEN', $inbox) == 1 } 30),
+   '... hers waits, the others are settled');
+is(balance('bert'), '217.5', '... and bert is paid');
+print {$lock} "COMMIT;\n\\q\n";
+close $lock;
+ok((wait_for { $redis->cmd('XLEN', $inbox) == 0 } 30), '... until it is not');
+is(balance('anna'), '120.00', '... and she is paid, once');
+
+
 # --- all of it closed
 
 $postgres->sql("ALTER TABLE players ADD CONSTRAINT closed CHECK (balance < 0)
@@ -106,7 +129,7 @@ is($postgres->value('SELECT count(*) FROM rejected'), 0, '... nothing is dropped
 $postgres->sql('ALTER TABLE players DROP CONSTRAINT closed');
 $settle->start;
 ok(left(0), '... until it opens');
-is(balance('anna'), '210.00', '... and is paid once');
+is(balance('anna'), '220.00', '... and is paid once');
 is($postgres->value('SELECT sum(balance) FROM players'),
    $postgres->value('SELECT sum(amount) FROM coupon_operations'),
    'balances and operations are the same money');

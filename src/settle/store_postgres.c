@@ -286,13 +286,24 @@ cs_post_wait(cs_post_t *post)
 static cs_status_e
 cs_post_verdict(cs_post_t *post)
 {
-    unsigned               constraint;
+    unsigned               constraint, theirs;
     const cs_pg_failed_t  *failed = &post->db.failed;
+
+    theirs = failed->statement == CS_POST_OPERATION_ADD
+             || failed->statement == CS_POST_COMMIT;
+
+    if (strcmp(failed->sqlstate, "55P03") == 0) {      /* lock_timeout */
+
+        /* whoever writes operations has our locks: it is one of the wallet */
+
+        post->collided = 1;
+        post->held = theirs;
+        return CS_AGAIN;
+    }
 
     if (strcmp(failed->constraint, "coupons_pkey") == 0
         || strcmp(failed->constraint, "coupon_callback_batches_pkey") == 0
-        || strncmp(failed->sqlstate, "40", 2) == 0     /* deadlock, … */
-        || strcmp(failed->sqlstate, "55P03") == 0)     /* lock_timeout */
+        || strncmp(failed->sqlstate, "40", 2) == 0)    /* deadlock, … */
     {
         post->collided = 1;
         return CS_AGAIN;
@@ -308,9 +319,7 @@ cs_post_verdict(cs_post_t *post)
         return CS_REFUSED;
     }
 
-    if (failed->statement == CS_POST_OPERATION_ADD
-        || failed->statement == CS_POST_COMMIT)
-    {
+    if (theirs) {
         post->held = 1;
         return CS_AGAIN;
     }
