@@ -22,6 +22,7 @@
 
 
 #define CS_METRICS_CONNECTIONS  32
+#define CS_METRICS_ONE_ADDRESS  24            /* of them; the rest for others */
 #define CS_METRICS_MEMORY       (16 * 1024)   /* a request, for each */
 #define CS_METRICS_IDLE_S       10            /* then it is closed */
 
@@ -95,6 +96,7 @@ cs_metrics_start(cs_metrics_t **metrics, const cs_conf_t *conf)
         0, NULL, NULL, cs_metrics_request, m,
         MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned) CS_METRICS_CONNECTIONS,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned) CS_METRICS_ONE_ADDRESS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CS_METRICS_MEMORY,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) CS_METRICS_IDLE_S,
         MHD_OPTION_END);
