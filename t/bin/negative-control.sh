@@ -40,6 +40,10 @@ guards=(
 |(ngx_strncmp(value, \"allkeys-\", 8) == 0)|0"
     "src/ngx/durability.c|t/360-durability.t|a log in the making is no log\
 |ngx_strcmp(conn->run_id, logging) == 0|1"
+    "src/ngx/durability.c|t/360-durability.t|a log that was off is made anew\
+|        logging[0] = '\\0';|        ;"
+    "src/ngx/durability.c|t/360-durability.t|a rewrite that waits is one\
+|!rewriting && !scheduled|!rewriting"
     "src/ngx/redis_stray.c|t/160-fake-redis.t|a reply too many is refused\
 |ac->replies.head != NULL|ac != NULL"
     "src/ngx/secrets.c|t/371-secrets.t|a secret is overwritten\
