@@ -2,8 +2,6 @@
  * The shared memory zone: what is counted, and where.
  */
 
-#include <time.h>
-
 #include "ngx_http_coupon.h"
 
 

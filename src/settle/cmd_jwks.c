@@ -130,7 +130,8 @@ cs_jwks_ask(CURL *curl, cs_jwks_fetch_t *fetch, const char *url)
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "coupon-settle");
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION,
+                     (long) CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CS_JWKS_TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, cs_jwks_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, fetch);
