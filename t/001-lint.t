@@ -72,6 +72,8 @@ my @cases = (
     ['src/core/a.c', "#include <sqlite3.h>\n", 'may not include <sqlite3.h>'],
     ['src/core/a.c', "#include \"store.h\"\n", 'may not include "store.h"'],
     ['src/ngx/a.c', "#include \"store.h\"\n", 'may not include "store.h"'],
+    ['src/ngx/a.c', "#include <time.h>\n#include <ngx_config.h>\n",
+     'a header in front of <ngx_config.h>'],
     ['src/settle/a.c', "#include <ngx_core.h>\n",
      'may not include <ngx_core.h>'],
     ['src/other/a.c', "int  a;\n", 'C source in a folder without a layer'],

@@ -178,6 +178,12 @@ sub check_includes
     return wrong($file, 1, 'C source in a folder without a layer')
         unless $layer;
 
+    # what it defines has to be known to the headers of the C library
+    my ($first) = grep { $lines[$_] =~ /^\s*#\s*include\b/ } 0 .. $#lines;
+    wrong($file, $first + 1, 'a header in front of <ngx_config.h>')
+        if defined $first && !grep({ $_ eq $nginx } @{ $layer->{not} })
+           && $lines[$first] =~ /<(?!ngx_config\.h>)/;
+
     for my $i (0 .. $#lines) {
         if ($lines[$i] =~ /^\s*#\s*include\s+"(.+)"/) {
             my $name = $1;
