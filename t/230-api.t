@@ -86,7 +86,7 @@ for my $case (
     ['code=7', qr/error_code 7: it is as it is/],
     ['echo', qr/error_code 9: \(no message\)/],
     ['html', qr/cannot be used: no JSON/],
-    ['cut', qr/transfer closed|bytes remaining/i],
+    ['cut', qr/transfer closed|bytes (?:remaining|missing)/i],
     ['close', qr/Empty reply/],
     ['huge', qr/larger than 64 MB/],
     ['silent', qr/timed out/i],
