@@ -91,7 +91,8 @@ is(balance('bert'), '207.5', '... takes back what was paid, and pays anew');
 
 # --- a row of it locked by somebody
 
-$postgres->sql("INSERT INTO player_coupons VALUES ('locked', 'anna');
+$postgres->sql("INSERT INTO player_coupons SELECT 'locked' || n, 'anna'
+        FROM generate_series(1, 8) AS n;
     INSERT INTO player_coupons SELECT 'free' || n, 'bert'
         FROM generate_series(1, 10) AS n");
 open my $lock, '|-', "psql -X -q -h $postgres->{dir} -p $postgres->{port}"
@@ -101,10 +102,10 @@ print {$lock} "BEGIN; SELECT 1 FROM coupons.players WHERE player = 'anna'"
               . " FOR UPDATE;\n";
 ok(wait_for { $postgres->value("SELECT count(*) FROM pg_stat_activity
               WHERE state = 'idle in transaction'") }, 'anna is locked');
-add('locked', 10);
+add("locked$_", '1.25') for 1 .. 8;
 add("free$_", 1) for 1 .. 10;
-ok((wait_for { $redis->cmd('XLEN', $inbox) == 1 } 30),
-   '... hers waits, the others are settled');
+ok((wait_for { $redis->cmd('XLEN', $inbox) == 8 } 30),
+   '... hers wait, the others are settled');
 is(balance('bert'), '217.5', '... and bert is paid');
 print {$lock} "COMMIT;\n\\q\n";
 close $lock;

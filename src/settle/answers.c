@@ -212,7 +212,7 @@ cs_answers_part(cs_answers_t *a, cs_take_e take, unsigned from, unsigned to,
         a->count = before;
 
         if (status != CS_AGAIN || !cs_store_collided(a->store)
-            || cs_store_held(a->store) || tries == CS_ANSWERS_TRIES)
+            || tries == CS_ANSWERS_TRIES)
         {
             return status;
         }

@@ -156,8 +156,8 @@ unsigned cs_store_collided(const cs_store_t *store);
 
 /*
  * 1 if the last CS_AGAIN was what somebody else hung on the operations, such
- * as a trigger that moves a balance: other batches may do.  With a collision as
- * well it waits for a lock that may not last.
+ * as a trigger that moves a balance, or waits for a lock of its own: other
+ * batches may do.
  */
 unsigned cs_store_held(const cs_store_t *store);
 

@@ -296,8 +296,8 @@ cs_post_verdict(cs_post_t *post)
 
         /* whoever writes operations has our locks: it is one of the wallet */
 
-        post->collided = 1;
         post->held = theirs;
+        post->collided = !theirs;
         return CS_AGAIN;
     }
 
