@@ -13,7 +13,8 @@ package CouponLoad;
 #   rate      new deliveries in a second, at most (as many as go)
 #   next      the next delivery; an empty list ends the sending
 #   tick      called every few milliseconds while it runs
-#   patience  seconds for one answer (15), and for the last deliveries (60)
+#   patience  seconds for one answer (15)
+#   grace     seconds for the last deliveries, once no new ones are sent (60)
 #
 # What it has seen:
 #   acknowledged  { id => how often it was answered 200 }
@@ -38,7 +39,7 @@ sub new
     my ($class, %options) = @_;
 
     return bless {
-        path => '/cb', width => 16, patience => 15, tick => sub { },
+        path => '/cb', width => 16, patience => 15, grace => 60, tick => sub { },
         turn => 0, flying => {}, waiting => [], acknowledged => {},
         statuses => {}, sent => 0, retried => 0, refused => [], slowest => 0,
         %options,
@@ -57,11 +58,11 @@ sub run
     for (;;) {
         if ($sending && $until->()) {
             $sending = 0;
-            $deadline = time + 4 * $self->{patience};
+            $deadline = time + $self->{grace};
         }
 
         $sending = 0 if !$self->fill($sending) && $sending;
-        $deadline //= time + 4 * $self->{patience} if !$sending;
+        $deadline //= time + $self->{grace} if !$sending;
 
         my $left = %{ $self->{flying} } || @{ $self->{waiting} };
         return 1 if !$sending && !$left;
