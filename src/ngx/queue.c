@@ -315,6 +315,7 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     ngx_free(text);
 
     if (i == n) {
+        ngx_http_coupon_redis_push(conn);
         return ticket;
     }
 

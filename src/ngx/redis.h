@@ -203,10 +203,17 @@ void ngx_http_coupon_redis_proven(ngx_http_coupon_redis_conn_t *conn,
 
 /*
  * redis_event.c: lends the socket of a new conn->ac to nginx's event loop.
- * Writes are gathered and done once at the end of a turn of the loop.
+ * Writes are gathered, and done at the end of a turn of the loop at the latest.
  */
 ngx_int_t ngx_http_coupon_redis_attach(ngx_http_coupon_redis_conn_t *conn,
     ngx_log_t *log);
+
+/*
+ * redis_event.c: called when a transaction was queued.  Writes what is gathered
+ * if it is worth a system call, so that Redis works while this turn of the loop
+ * takes in more.  Calls nobody back: what goes wrong shows in the last write.
+ */
+void ngx_http_coupon_redis_push(ngx_http_coupon_redis_conn_t *conn);
 
 /* redis_stray.c: a reply too many shall end the connection, not the worker */
 void ngx_http_coupon_redis_watch_replies(ngx_http_coupon_redis_conn_t *conn);

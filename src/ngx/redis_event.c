@@ -13,6 +13,10 @@
 #include "redis.h"
 
 
+/* two or three transactions of a short callback, one of a long one */
+#define NGX_HTTP_COUPON_REDIS_PUSH  3072
+
+
 static void ngx_http_coupon_redis_read_handler(ngx_event_t *rev);
 static void ngx_http_coupon_redis_write_handler(ngx_event_t *wev);
 static void ngx_http_coupon_redis_flush(ngx_event_t *ev);
@@ -104,6 +108,23 @@ ngx_http_coupon_redis_do_write(ngx_http_coupon_redis_conn_t *conn)
     conn->writing = 1;
     redisAsyncHandleWrite(conn->ac);
     conn->writing = 0;
+}
+
+
+/*
+ * Without it, worker and Redis would take turns: a turn of the loop with many
+ * requests lasts longer than Redis needs for all of them.
+ */
+void
+ngx_http_coupon_redis_push(ngx_http_coupon_redis_conn_t *conn)
+{
+    int  done;
+
+    if (!conn->connection->write->active
+        && sdslen(conn->ac->c.obuf) >= NGX_HTTP_COUPON_REDIS_PUSH)
+    {
+        (void) redisBufferWrite(&conn->ac->c, &done);
+    }
 }
 
 
