@@ -19,7 +19,17 @@ void
 ngx_http_coupon_command(ngx_http_coupon_command_t *command, const char *name)
 {
     command->argc = 0;
+    command->apart = 0;
     ngx_http_coupon_arg(command, name, ngx_strlen(name));
+}
+
+
+void
+ngx_http_coupon_command_apart(ngx_http_coupon_command_t *command,
+    const u_char *data, size_t size)
+{
+    ngx_http_coupon_arg(command, data, size);
+    command->apart = 1;
 }
 
 
@@ -29,10 +39,10 @@ ngx_http_coupon_command_size(const ngx_http_coupon_command_t *command)
     int     i;
     size_t  size;
 
-    size = NGX_HTTP_COUPON_FRAME;
+    size = NGX_HTTP_COUPON_FRAME * (1 + (size_t) command->argc);
 
-    for (i = 0; i < command->argc; i++) {
-        size += NGX_HTTP_COUPON_FRAME + command->len[i];
+    for (i = 0; i < command->argc - command->apart; i++) {
+        size += command->len[i];
     }
 
     return size;
@@ -47,10 +57,14 @@ ngx_http_coupon_command_write(const ngx_http_coupon_command_t *command,
 
     p = ngx_http_coupon_command_head(p, '*', command->argc);
 
-    for (i = 0; i < command->argc; i++) {
+    for (i = 0; i < command->argc - command->apart; i++) {
         p = ngx_http_coupon_command_head(p, '$', command->len[i]);
         p = ngx_cpymem(p, command->argv[i], command->len[i]);
         p = ngx_http_coupon_command_crlf(p);
+    }
+
+    if (command->apart) {
+        p = ngx_http_coupon_command_head(p, '$', command->len[i]);
     }
 
     return p;

@@ -4,7 +4,8 @@
  * hiredis would write that text as well, with a format string for every
  * argument and a buffer of its own for every command, which was a fifth of all
  * that a short callback costs the worker.  It still sends it, and reads the
- * replies.
+ * replies.  A long last argument is not part of the text, so that hiredis'
+ * buffer holds its only copy.
  */
 
 #ifndef NGX_HTTP_COUPON_COMMAND_H
@@ -20,6 +21,7 @@ typedef struct {
     const char  *argv[NGX_HTTP_COUPON_ARGS];
     size_t       len[NGX_HTTP_COUPON_ARGS];
     int          argc;
+    int          apart;                         /* 1: the last one, see below */
 } ngx_http_coupon_command_t;
 
 
@@ -31,6 +33,13 @@ typedef struct {
 /* begins a command with its name, which must outlive it like every argument */
 void ngx_http_coupon_command(ngx_http_coupon_command_t *command,
     const char *name);
+
+/*
+ * Its last argument is sent from where it is: the text ends before its bytes,
+ * behind which the sender puts another CRLF.
+ */
+void ngx_http_coupon_command_apart(ngx_http_coupon_command_t *command,
+    const u_char *data, size_t size);
 
 /* how many bytes its text has at most */
 size_t ngx_http_coupon_command_size(const ngx_http_coupon_command_t *command);

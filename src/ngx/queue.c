@@ -32,8 +32,13 @@ static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_ticket(
 static ngx_http_coupon_ticket_t *ngx_http_coupon_queue_send(
     ngx_http_coupon_ticket_t *ticket, ngx_http_coupon_command_t *commands,
     ngx_uint_t n, redisCallbackFn *last);
+static int ngx_http_coupon_queue_append(ngx_http_coupon_ticket_t *ticket,
+    const ngx_http_coupon_command_t *command, u_char **text,
+    redisCallbackFn *replied);
 static void ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
     const char *name, cc_str_t value);
+static void ngx_http_coupon_queue_body(ngx_http_coupon_command_t *command,
+    cc_str_t body);
 
 
 /*
@@ -146,7 +151,7 @@ ngx_http_coupon_queue_add(ngx_http_coupon_redis_conn_t *conn,
     value.data = received;
     value.len = ngx_sprintf(received, "%L", message->received) - received;
     ngx_http_coupon_queue_field(&commands[2], CC_FIELD_RECEIVED, value);
-    ngx_http_coupon_queue_field(&commands[2], CC_FIELD_BODY, message->body);
+    ngx_http_coupon_queue_body(&commands[2], message->body);
 
     ngx_http_coupon_command(&commands[3], "EVAL");
     ngx_http_coupon_arg(&commands[3], ngx_http_coupon_guard,
@@ -198,7 +203,7 @@ ngx_http_coupon_queue_reject(ngx_http_coupon_redis_conn_t *conn,
     value.data = received;
     value.len = ngx_sprintf(received, "%L", message->received) - received;
     ngx_http_coupon_queue_field(&command, CC_FIELD_RECEIVED, value);
-    ngx_http_coupon_queue_field(&command, CC_FIELD_BODY, message->body);
+    ngx_http_coupon_queue_body(&command, message->body);
 
     return ngx_http_coupon_queue_send(ticket, &command, 1,
                                       ngx_http_coupon_queue_rejected);
@@ -212,6 +217,15 @@ ngx_http_coupon_queue_field(ngx_http_coupon_command_t *command,
     ngx_http_coupon_arg(command, name, ngx_strlen(name));
     ngx_http_coupon_arg(command, value.len ? value.data : (u_char *) "",
                         value.len);
+}
+
+
+static void
+ngx_http_coupon_queue_body(ngx_http_coupon_command_t *command, cc_str_t body)
+{
+    ngx_http_coupon_arg(command, CC_FIELD_BODY, sizeof(CC_FIELD_BODY) - 1);
+    ngx_http_coupon_command_apart(command, body.len ? body.data : (u_char *) "",
+                                  body.len);
 }
 
 
@@ -272,7 +286,7 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     ngx_http_coupon_command_t *commands, ngx_uint_t n, redisCallbackFn *last)
 {
     size_t                         size;
-    u_char                        *text, *p, *end;
+    u_char                        *text, *p;
     ngx_uint_t                     i;
     ngx_http_coupon_redis_conn_t  *conn;
 
@@ -297,19 +311,13 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     p = text;
 
     for (i = 0; i < n; i++) {
-        end = ngx_http_coupon_command_write(&commands[i], p);
-
-        if (redisAsyncFormattedCommand(conn->ac,
-                                       i == n - 1
-                                       ? last : ngx_http_coupon_queue_queued,
-                                       ticket, (char *) p, end - p)
+        if (ngx_http_coupon_queue_append(ticket, &commands[i], &p,
+                                         i == n - 1
+                                         ? last : ngx_http_coupon_queue_queued)
             != REDIS_OK)
         {
             break;
         }
-
-        ticket->replies++;
-        p = end;
     }
 
     ngx_free(text);
@@ -326,6 +334,41 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     ngx_http_coupon_queue_replied(ticket);
 
     return NULL;
+}
+
+
+/* one reply more is to come, unless nothing was appended at all */
+static int
+ngx_http_coupon_queue_append(ngx_http_coupon_ticket_t *ticket,
+    const ngx_http_coupon_command_t *command, u_char **text,
+    redisCallbackFn *replied)
+{
+    int                 rc, last;
+    char               *begin;
+    redisAsyncContext  *ac;
+
+    ac = ticket->conn->ac;
+    begin = (char *) *text;
+    *text = ngx_http_coupon_command_write(command, *text);
+
+    rc = redisAsyncFormattedCommand(ac, replied, ticket, begin,
+                                    (char *) *text - begin);
+    if (rc != REDIS_OK) {
+        return rc;
+    }
+
+    ticket->replies++;
+
+    if (!command->apart) {
+        return REDIS_OK;
+    }
+
+    last = command->argc - 1;
+    rc = redisAppendFormattedCommand(&ac->c, command->argv[last],
+                                     command->len[last]);
+
+    return rc == REDIS_OK
+           ? redisAppendFormattedCommand(&ac->c, CRLF, sizeof(CRLF) - 1) : rc;
 }
 
 
