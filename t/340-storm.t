@@ -132,7 +132,7 @@ sub kill_one
 
 
 my $load = CouponLoad->new(nginx => [$nginx], secret => $secret, width => 32,
-                           rate => RATE, next => \&batch, tick => \&strike);
+                           patience => 15, rate => RATE, next => \&batch, tick => \&strike);
 my $drained = $load->run(sub { $storming = time < $end; !$storming });
 
 ok($drained, 'everything that was sent is acknowledged in the end')
@@ -145,7 +145,7 @@ is_deeply($load->{refused}, [], 'nothing got an answer that ends the retries');
 
 my @acknowledged = sort keys %{ $load->{acknowledged} };
 
-ok +(wait_for { $redis->try('XLEN', $inbox) eq '0' } 60),
+ok +(wait_for { $redis->try('XLEN', $inbox) eq '0' } 300),
    'the inbox is empty';
 is($redis->cmd('XPENDING', $inbox, 'settle')->[0], 0, '... nothing is pending');
 is($settle->stop, 0, 'the daemon ends with 0');

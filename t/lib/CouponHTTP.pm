@@ -7,7 +7,7 @@ package CouponHTTP;
 #   post_all($nginx, ['/cb', $body, secret => 's'], [...], ...)
 #
 # Options: secret (signs the body, X-Signature), headers (a hash; undef leaves
-# one out), method, chunked (bytes per chunk), timeout (20 s), port (another
+# one out), method, chunked (bytes per chunk), timeout (60 s), port (another
 # nginx, in post_all).
 # An answer: { status, headers { lower-case name }, body, time }; status 0 is a
 # connection that ended without one.  $nginx may be a port number.
@@ -47,7 +47,7 @@ sub post_all
 {
     my ($nginx, @requests) = @_;
     my $port = ref $nginx ? $nginx->{port} : $nginx;
-    my $timeout = 20;
+    my $timeout = 60;
     my @calls;
 
     for my $request (@requests) {

@@ -13,8 +13,8 @@ package CouponLoad;
 #   rate      new deliveries in a second, at most (as many as go)
 #   next      the next delivery; an empty list ends the sending
 #   tick      called every few milliseconds while it runs
-#   patience  seconds for one answer (15)
-#   grace     seconds for the last deliveries, once no new ones are sent (60)
+#   patience  seconds for one answer (60)
+#   grace     seconds for the last deliveries, once no new ones are sent (300)
 #
 # What it has seen:
 #   acknowledged  { id => how often it was answered 200 }
@@ -39,7 +39,7 @@ sub new
     my ($class, %options) = @_;
 
     return bless {
-        path => '/cb', width => 16, patience => 15, grace => 60, tick => sub { },
+        path => '/cb', width => 16, patience => 60, grace => 300, tick => sub { },
         turn => 0, flying => {}, waiting => [], acknowledged => {},
         statuses => {}, sent => 0, retried => 0, refused => [], slowest => 0,
         %options,

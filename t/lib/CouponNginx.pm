@@ -32,6 +32,7 @@ $ENV{TEST_NGINX_SERVER_PORT} = "127.0.0.1:$port";
 $ENV{TEST_NGINX_CLIENT_PORT} = $port;
 $ENV{TEST_NGINX_STREAM_PORT} = CouponTest::free_port();
 $ENV{TEST_NGINX_REDIS_PORT} //= CouponTest::free_port();
+$ENV{TEST_NGINX_TIMEOUT} //= 60;
 $ENV{$_} = $sanitizer{$_} for keys %sanitizer;
 
 if ($module) {

@@ -130,7 +130,7 @@ sub restart
     $self->stop if $self->alive;
     $self->start;
 
-    my $deadline = time + 30;
+    my $deadline = time + 60;
     until (system("$bin/pg_isready -q -h '$self->{dir}' -p $self->{port}")
            == 0)
     {
@@ -150,7 +150,7 @@ sub crash
 
     return unless $self->alive;
     $self->signal('QUIT');
-    return $self->wait(30);
+    return $self->wait;
 }
 
 

@@ -47,7 +47,7 @@ sub start
     $self->{pid} = $pid;
     push @started, $self unless grep { $_ == $self } @started;
 
-    my $deadline = time + 15;
+    my $deadline = time + 60;
     while ($self->{ready} && $self->alive && time < $deadline
            && substr($self->log_text, $offset) !~ $self->{ready})
     {
@@ -108,7 +108,7 @@ sub reap
 sub wait
 {
     my ($self, $seconds) = @_;
-    my $deadline = time + ($seconds // 15);
+    my $deadline = time + ($seconds // 60);
 
     while ($self->alive) {
         return undef if time > $deadline;
@@ -209,7 +209,7 @@ sub log_text
 sub stop_all
 {
     for my $self (reverse @started) {
-        $self->stop(10);
+        $self->stop;
         kill 'KILL', -$self->{last_pid} if $self->{last_pid};
     }
 

@@ -56,7 +56,7 @@ sub restart
 sub wait_ready
 {
     my ($self) = @_;
-    my $deadline = time + 15;
+    my $deadline = time + 60;
 
     until (eval { $self->cmd('PING') eq 'PONG' }) {
         die "redis does not start: " . $self->log_text
@@ -102,7 +102,7 @@ sub connected
         && ($self->{socket_pid} // 0) == ($self->{pid} // 0);
 
     my $socket = IO::Socket::INET->new(PeerAddr => $self->{host} // '127.0.0.1',
-        PeerPort => $self->{port}, Timeout => 5) or die "redis: $!\n";
+        PeerPort => $self->{port}, Timeout => 60) or die "redis: $!\n";
     $socket->autoflush(1);
     if (defined $self->{password}) {
         print {$socket} encode('AUTH', $self->{password});

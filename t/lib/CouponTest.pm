@@ -38,6 +38,7 @@ use File::Basename qw(basename dirname);
 use File::Path 'remove_tree';
 use File::Temp ();
 use IO::Socket::INET;
+use IO::Socket::UNIX;
 use POSIX ();
 use Test::More ();
 use Time::HiRes 'sleep';
@@ -63,6 +64,7 @@ my $reports = $ENV{COUPON_REPORTS};
 my $dir;                # the temporary folder
 my @nginx;              # every nginx that was started
 my @allowed;            # patterns of log lines that are meant to be there
+my @ports;              # what keeps them from other tests
 my $postgres;           # the one of store_url()
 my %number;             # of servers by kind, for the names of their folders
 
@@ -82,14 +84,19 @@ sub workdir
 
 
 # A TCP port on 127.0.0.1 that is free now.  Below the range that the kernel
-# hands out to clients, so that only another test could take it.
+# hands out to clients, so that only another test could take it; and none does
+# as long as this one runs, even while nothing listens there: a socket without a
+# file, of the port's name, keeps it.
 sub free_port
 {
     for (1 .. 200) {
         my $port = 10000 + int rand 22000;
+        my $mine = IO::Socket::UNIX->new(Local => "\0coupon-test-$port",
+            Listen => 1) or next;
         my $socket = IO::Socket::INET->new(LocalAddr => '127.0.0.1',
             LocalPort => $port, Listen => 1) or next;
         close $socket;
+        push @ports, $mine;
         return $port;
     }
 
@@ -98,11 +105,12 @@ sub free_port
 
 
 # wait_for { condition } [seconds]: polls until the condition holds and returns
-# its value, or a false value after the deadline (15 s).
+# its value, or a false value after the deadline.  That is a minute: longer than
+# a machine that is slow, or busy with something else, takes for anything.
 sub wait_for (&;$)
 {
     my ($condition, $seconds) = @_;
-    my $deadline = Time::HiRes::time() + ($seconds // 15);
+    my $deadline = Time::HiRes::time() + ($seconds // 60);
     my $value;
 
     until ($value = $condition->()) {
@@ -206,6 +214,7 @@ sub start_redis
 #   prefix               [program, arguments] that runs nginx
 #   listen               what to add to listen: with reuseport each worker has
 #                        its own socket, and the kernel spreads connections
+# A callback has the longest time that there may be, for a slow disk under Redis.
 # A CouponProcess with {port}, {dir}, {error_log}, {access_log}; reload(%opts)
 # writes the configuration anew and sends HUP.
 sub start_nginx
@@ -238,6 +247,8 @@ sub nginx_conf
     my ($self, %options) = @_;
     my $loaded = $options{module} // $module;
     my $load = $loaded ? "load_module $loaded;" : '';
+    my $patience = $loaded || !defined $options{module}
+                   ? 'coupon_callback_timeout 9s;' : '';
     my $user = $> == 0 ? 'user root;' : '';
     my ($path, $port) = @$self{qw(dir port)};
     my $temp = join '', map { "    ${_}_temp_path $path/$_;\n" }
@@ -256,6 +267,7 @@ events {
 }
 http {
     access_log $path/access.log;
+    $patience
 $temp
 @{[ $options{http} // '' ]}
     server {
@@ -360,7 +372,7 @@ sub settle_command
 
     unlink $out, $err;
     $process->start;
-    my $status = $process->wait(60);
+    my $status = $process->wait(300);
     return ($status, read_file($out), read_file($err));
 }
 
@@ -379,7 +391,7 @@ sub ledger_write
     my ($config, $sql) = @_;
     my ($url) = read_file($config) =~ /^url = ((?:postgresql|sqlite):.+)$/m;
 
-    system($url =~ /^sqlite:(.+)/ ? ('sqlite3', '-cmd', '.timeout 5000', $1, $sql)
+    system($url =~ /^sqlite:(.+)/ ? ('sqlite3', '-cmd', '.timeout 60000', $1, $sql)
                : ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $url,
                   '-c', $sql)) == 0 or die "failed: $sql";
 }
@@ -397,7 +409,7 @@ sub ledger
         ($rows, $error) = ledger_query($config, $query);
         defined $rows
             || $error =~ /no such (?:table|column)|does not exist|syntax error/;
-    } 5;
+    };
 
     die "the ledger says: $error\nto: $query\n"
         unless defined $rows || ledger_missing($config, $error);
@@ -422,7 +434,7 @@ sub ledger_query
         open STDERR, '>', $errors;
         exec $database
             ? ('sqlite3', '-readonly', '-bail', '-separator', "\x1f",
-               '-newline', "\x1e", '-cmd', '.timeout 5000', $database, $query)
+               '-newline', "\x1e", '-cmd', '.timeout 60000', $database, $query)
             : ('psql', '-X', '-q', '-A', '-t', '-F', "\x1f", '-R', "\x1e",
                '-v', 'ON_ERROR_STOP=1', '-d', $url, '-c', $query)
             or POSIX::_exit(127);
