@@ -77,7 +77,8 @@ is_deeply([$api->requests], ["GET $base/calculated?time=10"],
 
 # --- breaks
 
-for my $break ([5, 10], [7.4, 10], [40, 51], [100, 111], [118.9, 120]) {
+# none so near to the next window that a slow command slips into it
+for my $break ([5, 10], [6.5, 10], [40.1, 51], [100.1, 111], [118, 120]) {
     my ($minutes, $window) = @$break;
 
     $api->coupon("b$window-$minutes", status => 2, real_win => 1,
@@ -90,10 +91,10 @@ for my $break ([5, 10], [7.4, 10], [40, 51], [100, 111], [118.9, 120]) {
     is(operations("b$window-$minutes"), '1', '... and misses nothing');
 }
 
-# exactly 40 minutes are 50, as in the contract's example: a clock that runs on
-# while the command starts makes them 40 minutes and a moment
+# 40 minutes are 50, as in the contract's example; the clock runs on while the
+# command starts
 
-last_round(39.9);
+last_round(39.1);
 command('poll', '--once');
 is_deeply([$api->requests], ["GET $base/calculated?time=50"],
           '40 minutes: time=50');
@@ -173,11 +174,12 @@ is(mark('gap_since'), 0, '... and ends');
 
 $api->requests;
 $api->fault('none', 'none', '500', '503/1', 'cut');
+my $earliest = $api->now - 10 * 86_400_000;
 ($status, $said) = command('recover', '--created-since', '10d');
 is($status, 0, 'recover tries again by itself');
 my ($first) = sort { $a <=> $b } map { $_->[0] } periods($api->requests);
-cmp_ok(abs($first - ($api->now - 10 * 86_400_000)), '<', 60_000,
-       '--created-since is how far it goes back');
+cmp_ok($first, '>=', $earliest, '--created-since is how far it goes back');
+cmp_ok($first, '<=', $api->now - 10 * 86_400_000, '... and no less');
 
 
 # --- a coupon that cannot be read holds up only itself
