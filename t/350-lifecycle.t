@@ -49,15 +49,17 @@ sub batch
 }
 
 
-# Sends callbacks for that many seconds, with something happening meanwhile.
+# Sends callbacks for that many seconds, with something happening meanwhile; and
+# until enough of it has happened, on a slow machine.
 sub load
 {
-    my ($seconds, $tick) = @_;
+    my ($seconds, $tick, $enough) = @_;
     my $load = CouponLoad->new(nginx => [$nginx], secret => $secret,
-        rate => RATE, next => \&batch, tick => $tick // sub { });
+        rate => RATE, next => \&batch, tick => $tick);
     my $end = time + $seconds;
 
-    ok($load->run(sub { time > $end }), 'all is acknowledged in the end');
+    ok($load->run(sub { time > $end && ($enough->() || time > $end + 60) }),
+       'all is acknowledged in the end');
     return $load;
 }
 
@@ -102,7 +104,7 @@ my $load = load(10, sub {
     $next = time + 1;
     $nginx->reload;
     $reloads++;
-});
+}, sub { $reloads >= 8 });
 
 unharmed($load, "$reloads reloads under load");
 cmp_ok($reloads, '>=', 8, '... there were enough of them');
@@ -111,32 +113,41 @@ all_settled('after the reloads');
 
 # --- old workers go when they have nothing to do
 
-my (@old, @took);
+my (@old, $took);
 
-# the quickest of three: the machine may have something else to do
-for (1 .. 3) {
+# the machine may have something else to do: then once more
+for (1 .. 10) {
     my $begin = time;
     @old = $nginx->children;
     $nginx->reload;
     ok +(wait_for { !grep { kill 0, $_ } @old }), 'idle workers go after a reload';
-    push @took, time - $begin;
+    $took = time - $begin;
+    last if $took < 2;
 }
 
-cmp_ok((sort { $a <=> $b } @took)[0], '<', 2, '... soon');
+cmp_ok($took, '<', 2, '... soon');
 ok +(wait_for { connections() == 2 * WORKERS }), '... with their connections';
 
 
 # --- many reloads
+
+# All of the workers are others now.
+sub renewed
+{
+    my (@before) = @_;
+    my @now = $nginx->children;
+
+    return @now == WORKERS
+           && !grep { my $new = $_; grep { $_ == $new } @before } @now;
+}
+
 
 sub reload_idle
 {
     my ($before) = @_;
 
     $nginx->reload;
-    wait_for { my @now = $nginx->children;
-               @now == WORKERS && !grep { my $new = $_;
-                                          grep { $_ == $new } @$before } @now }
-        or die "no reload";
+    wait_for { renewed(@$before) } or die "no reload";
     return [$nginx->children];
 }
 
@@ -179,21 +190,22 @@ sub secrets
 }
 
 
-$workers = [$nginx->children];
 my $step = 0;
+@old = $nginx->children;
 $load = load(2, sub {
     return if $step > 0;
     $nginx->reload(secrets($secret, 'new'));
     $step++;
-});
+}, sub { renewed(@old) });
 unharmed($load, 'a second secret is added');
 $secret = 'new';
 $step = 0;
+@old = $nginx->children;
 $load = load(2, sub {
     return if $step > 0;
     $nginx->reload(secrets('new'));
     $step++;
-});
+}, sub { renewed(@old) });
 unharmed($load, 'the first one is taken away');
 is(post($nginx, '/cb', (batch())[1], secret => 'lifecycle')->{status}, 401,
    '... and is of no use any more');
@@ -253,7 +265,7 @@ for my $signal ('QUIT', 'TERM') {
             $nginx->start;
             undef $started;
         }
-    });
+    }, sub { defined $status });
 
     is($status, 0, "$signal under load: nginx ends with 0");
     is(scalar(grep { $_ != 200 && $_ != 0 } keys %{ $load->{statuses} }), 0,
@@ -274,7 +286,7 @@ $load = load(6, sub {
         $settle->signal('TERM');
         $next = time + 0.8;
     }
-});
+}, sub { @statuses >= 3 && $settle->alive });
 
 unharmed($load, 'coupon-settle stopped ' . @statuses . ' times');
 cmp_ok(scalar @statuses, '>=', 3, '... often enough');
@@ -338,7 +350,7 @@ $load = load(6, sub {
     } elsif ($phase eq 'QUIT' && !kill 0, $master) {
         $phase = 'done';
     }
-});
+}, sub { $phase eq 'done' });
 
 is($phase, 'done', 'another binary has taken over');
 isnt($new, $master, '... with another master');

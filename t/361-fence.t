@@ -300,7 +300,7 @@ ok !answered($bad, $good), '... the old worker still waits';
 release();
 is_deeply answers($bad, $good), ['400 malformed', '200 success'],
    'the disk goes on: both are answered';
-ok +(wait_for { !grep { $_ == $worker } $nginx->children } 4),
+ok +(wait_for { !grep { $_ == $worker } $nginx->children }),
    '... and the old worker goes';
 
 
@@ -315,7 +315,7 @@ my $impatient = request('/impatient');
 ($answer) = post_all($nginx, $impatient);
 like "$answer->{status} $answer->{body}", qr/^503 .*"unavailable"/,
      'the time of the fence is over: 503';
-cmp_ok $answer->{time}, '<', 3, '... sooner than that of the request';
+cmp_ok $answer->{time}, '<', 8, '... sooner than that of the request';
 release();
 
 # elsewhere, for who waits longer than Redis takes at most

@@ -38,7 +38,7 @@ ok +(wait_for { $replica->cmd('INFO', 'replication')
 
 my $nginx = start_nginx(prefix => \@own_hosts, server => <<"END");
         coupon_callback_secret $secret;
-        coupon_callback_ack replicas=1 timeout=1s;
+        coupon_callback_ack replicas=1 timeout=4s;
         location = /one {
             coupon_callback sportapi;
             coupon_callback_redis two.test:$port connections=1;

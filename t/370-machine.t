@@ -192,7 +192,7 @@ my $body = batch();
 my $socket = begin($body);
 ok +(wait_for { pending() }), 'a callback waits for a silent Redis';
 $nginx->reload;
-ok +(wait_for { !grep { $_ == $worker } $nginx->children } 4),
+ok +(wait_for { !grep { $_ == $worker } $nginx->children }),
    '... a reload, and worker_shutdown_timeout: the old worker is gone';
 is answer($socket), 0, '... the callback has no answer';
 $redis->resume;
