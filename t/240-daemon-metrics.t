@@ -148,6 +148,20 @@ are('batches_total{result="settled"}' => 3, coupons_total => 4,
     'quarantined{in="table"}' => 7);
 
 
+# --- a backlog of short callbacks: hundreds share a transaction
+
+my $backlog = 1200;
+my $commits = now_is('commit_seconds_count');
+$settle->pause;
+add(batch({ code => "b$_", status => 1 })) for 1 .. $backlog;
+$settle->resume;
+ok(left(0), 'a backlog');
+cmp_ok(now_is('commit_seconds_count') - $commits, '<=', 8,
+       '... in a few transactions');
+is(now_is('batches_total{result="settled"}'), 3 + $backlog, '... each batch');
+scrape();
+
+
 # --- doubts, and refunds
 
 add(batch({ code => 'c7', status => 2, real_win => 5 }));
@@ -198,7 +212,7 @@ ok(wait_for { now_is('retries_total{cause="wallet"}') > 1 }, 'tried again');
 scrape();
 are(inbox_pending => 2, inbox_undelivered => 0, ready => 1,
     'consumer_pending{consumer="here"}' => 2,
-    'batches_total{result="settled"}' => 7,
+    'batches_total{result="settled"}' => 7 + $backlog,
     'operations_total{kind="final_credit"}' => 3);
 cmp_ok($sample{coupon_settle_inbox_oldest_seconds}, '>', 0, 'they have an age');
 
@@ -211,7 +225,7 @@ ledger_write($config, 'DROP TRIGGER hold'
                       . (on_postgres() ? ' ON coupon_operations' : ''));
 ok(left(0), '... until the wallet lets them through');
 scrape();
-are('batches_total{result="settled"}' => 9, inbox_pending => 0);
+are('batches_total{result="settled"}' => 9 + $backlog, inbox_pending => 0);
 is($settle->stop, 0, 'stopped');
 
 

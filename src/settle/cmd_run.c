@@ -157,7 +157,7 @@ cs_run_round(cs_run_t *run)
 
     held = cs_stream_hold(&run->stream);
 
-    if (held == CS_STREAM_GROUP) {
+    if (held == run->stream.asked) {
         cs_run_store_failed(run);
         return;
     }

@@ -15,6 +15,7 @@
 #include "stream.h"
 
 
+static void cs_stream_aim(cs_stream_t *s);
 static redisReply *cs_stream_read_own(cs_stream_t *s);
 static redisReply *cs_stream_read_new(cs_stream_t *s);
 static redisReply *cs_stream_claim(cs_stream_t *s);
@@ -81,6 +82,7 @@ cs_stream_read(cs_stream_t *s, cs_stream_part_e part)
 {
     redisReply  *reply;
 
+    cs_stream_aim(s);
     cs_stream_release(s);
 
     reply = NULL;
@@ -120,12 +122,34 @@ cs_stream_read(cs_stream_t *s, cs_stream_part_e part)
 }
 
 
+/* the next ones will be as long as the last ones */
+
+static void
+cs_stream_aim(cs_stream_t *s)
+{
+    size_t  n;
+
+    if (s->n == 0) {
+        s->asked = s->asked ? s->asked : CS_STREAM_GROUP_LEAST;
+        return;
+    }
+
+    n = CS_STREAM_GROUP_BYTES / (s->bytes / s->n + 1);
+
+    if (n > CS_STREAM_GROUP) {
+        n = CS_STREAM_GROUP;
+    }
+
+    s->asked = n > CS_STREAM_GROUP_LEAST ? n : CS_STREAM_GROUP_LEAST;
+}
+
+
 static redisReply *
 cs_stream_read_own(cs_stream_t *s)
 {
-    char  count[16];
+    char  count[32];
 
-    (void) snprintf(count, sizeof(count), "%d", CS_STREAM_GROUP);
+    (void) snprintf(count, sizeof(count), "%zu", s->asked);
 
     return cs_redis_call(s->redis, "XREADGROUP", "GROUP", s->conf->group,
                          s->conf->consumer, "COUNT", count, "STREAMS",
@@ -136,9 +160,9 @@ cs_stream_read_own(cs_stream_t *s)
 static redisReply *
 cs_stream_read_new(cs_stream_t *s)
 {
-    char  count[16], block[16];
+    char  count[32], block[16];
 
-    (void) snprintf(count, sizeof(count), "%d", CS_STREAM_GROUP);
+    (void) snprintf(count, sizeof(count), "%zu", s->asked);
     (void) snprintf(block, sizeof(block), "%d", CS_STREAM_BLOCK_MS);
 
     return cs_redis_call(s->redis, "XREADGROUP", "GROUP", s->conf->group,
@@ -150,9 +174,9 @@ cs_stream_read_new(cs_stream_t *s)
 static redisReply *
 cs_stream_claim(cs_stream_t *s)
 {
-    char  count[16], idle[32];
+    char  count[32], idle[32];
 
-    (void) snprintf(count, sizeof(count), "%d", CS_STREAM_GROUP);
+    (void) snprintf(count, sizeof(count), "%zu", s->asked);
     (void) snprintf(idle, sizeof(idle), "%lld",
                     (long long) s->conf->claim_after);
 
@@ -247,6 +271,7 @@ cs_stream_entry(cs_stream_t *s, const redisReply *entry)
 
     for (i = 0; i < values->elements; i++) {
         fields[i] = cs_redis_str(values->element[i]);
+        s->bytes += fields[i].len;
     }
 
     delivery = &s->deliveries[s->n++];
@@ -366,5 +391,6 @@ cs_stream_release(cs_stream_t *s)
 
     s->n = 0;
     s->nids = 0;
+    s->bytes = 0;
     s->more = 0;
 }

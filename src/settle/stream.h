@@ -15,9 +15,16 @@
 #include "worker.h"
 
 
-#define CS_STREAM_GROUP     64        /* deliveries that share a transaction */
-#define CS_STREAM_GONE      10
-#define CS_STREAM_BLOCK_MS  500       /* so soon is a wish to stop noticed */
+/*
+ * Deliveries that share a transaction: what a commit costs is divided among
+ * them.  Long ones are many coupons already, and are read in smaller groups.
+ */
+#define CS_STREAM_GROUP        512    /* at most */
+#define CS_STREAM_GROUP_LEAST  64     /* whatever their size */
+#define CS_STREAM_GROUP_BYTES  (1024 * 1024)
+
+#define CS_STREAM_GONE         10
+#define CS_STREAM_BLOCK_MS     500    /* so soon is a wish to stop noticed */
 
 typedef enum {
     CS_STREAM_OWN = 0,        /* taken by this consumer, not acknowledged */
@@ -33,9 +40,11 @@ typedef struct {
     /* the result of a read */
     cs_delivery_t     deliveries[CS_STREAM_GROUP];
     size_t            n;
+    size_t            asked;          /* for so many at most */
     unsigned          more;           /* the part may hold more than this */
 
     redisReply       *reply;
+    size_t            bytes;          /* of the deliveries in it */
     const char       *ids[CS_STREAM_GROUP];    /* to acknowledge */
     size_t            nids;           /* >= n: entries without a body too */
     char              cursor[48];     /* of the claiming */
@@ -48,7 +57,7 @@ typedef struct {
 CC_MUST_USE cs_status_e cs_stream_create_group(cs_stream_t *stream);
 
 /*
- * Reads up to CS_STREAM_GROUP deliveries.  CS_NONE: the group is gone.
+ * Reads a group of deliveries.  CS_NONE: the consumer group is gone.
  * CS_AGAIN: redis->error says why.
  */
 CC_MUST_USE cs_status_e cs_stream_read(cs_stream_t *stream,
