@@ -21,6 +21,10 @@ typedef struct {
 } cc_decimal_t;
 
 
+static inline int cc_money_plain(cc_money_t *m, cc_str_t text,
+    unsigned digits);
+CC_NOINLINE static int cc_money_decimal(cc_money_t *m, cc_str_t text,
+    unsigned digits);
 static int cc_money_scan(cc_decimal_t *d, cc_str_t text);
 static const unsigned char *cc_money_exponent(int64_t *exponent,
     const unsigned char *p, const unsigned char *end);
@@ -29,6 +33,61 @@ static cc_int128_t cc_money_power(unsigned n);
 
 int
 cc_money_parse(cc_money_t *m, cc_str_t text, unsigned digits)
+{
+    return cc_money_plain(m, text, digits) == 0 ? 0
+           : cc_money_decimal(m, text, digits);
+}
+
+
+/*
+ * What nearly all amounts are: digits, perhaps with a point between, and so few
+ * that none has to be counted and 64 bits are enough.  Returns -1 for the rest.
+ */
+static inline int
+cc_money_plain(cc_money_t *m, cc_str_t text, unsigned digits)
+{
+    size_t         i, point;
+    int64_t        n;
+    unsigned char  c;
+
+    point = text.len;
+
+    if (text.len == 0 || text.len > digits) {
+        return -1;
+    }
+
+    for (i = 0, n = 0; i < text.len; i++) {
+        c = text.data[i];
+
+        if (c >= '0' && c <= '9') {
+            n = n * 10 + (c - '0');
+
+        } else if (c == '.' && point == text.len) {
+            point = i;
+
+        } else {
+            return -1;
+        }
+    }
+
+    /* no zero in front, a digit on both sides of the point, and not too many */
+
+    if ((text.data[0] == '0' && point > 1) || point == 0
+        || point + 1 == text.len
+        || text.len - point > CC_MONEY_SCALE_MAX + 1)
+    {
+        return -1;
+    }
+
+    m->coefficient = n;
+    m->scale = point == text.len ? 0 : (unsigned) (text.len - point - 1);
+
+    return 0;
+}
+
+
+static int
+cc_money_decimal(cc_money_t *m, cc_str_t text, unsigned digits)
 {
     int64_t       whole, needed, scale;
     cc_decimal_t  d;
@@ -196,27 +255,16 @@ cc_money_exponent(int64_t *exponent, const unsigned char *p,
 int
 cc_money_whole(int64_t *n, cc_str_t text)
 {
-    size_t       i;
     cc_int128_t  unit;
     cc_money_t   m;
 
-    /* nearly always it is just digits, and no 128 bits are needed */
-
-    for (i = 0, *n = 0; i < text.len && i < CC_MONEY_PLAIN_DIGITS; i++) {
-
-        if (text.data[i] < '0' || text.data[i] > '9') {
-            break;
-        }
-
-        *n = *n * 10 + (text.data[i] - '0');
-    }
-
-    if (i == text.len && i != 0 && (i == 1 || text.data[0] != '0')) {
-        return 0;
-    }
-
     if (cc_money_parse(&m, text, CC_MONEY_PLAIN_DIGITS) != 0) {
         return -1;
+    }
+
+    if (m.scale == 0) {
+        *n = (int64_t) m.coefficient;
+        return 0;
     }
 
     unit = cc_money_power(m.scale);
