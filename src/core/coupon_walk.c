@@ -31,6 +31,51 @@ typedef struct {
 } cc_list_t;
 
 
+/* the names that are looked for, and where they are in these lists */
+
+typedef enum {
+    CC_COUPON_CODE = 0,
+    CC_COUPON_STATUS,
+    CC_COUPON_REAL_WIN,
+    CC_COUPON_REALWIN,
+    CC_COUPON_EVENTS
+} cc_coupon_name_e;
+
+static const cc_str_t  cc_coupon_names[] = {
+    cc_str("coupon_code"),
+    cc_str("status"),
+    cc_str("real_win"),
+    cc_str("realWin"),
+    cc_str("events_data"),
+    { NULL, 0 }
+};
+
+typedef enum {
+    CC_EVENT_UUID = 0,
+    CC_EVENT_STATUS,
+    CC_EVENT_ID
+} cc_event_name_e;
+
+static const cc_str_t  cc_event_names[] = {
+    cc_str("uuid"),
+    cc_str("status"),
+    { NULL, 0 }
+};
+
+static const cc_str_t  cc_event_names_by_id[] = {
+    cc_str("uuid"),
+    cc_str("status"),
+    cc_str("id"),
+    { NULL, 0 }
+};
+
+/* … where nobody wants more than the shape */
+static const cc_str_t  cc_event_names_of_shape[] = {
+    cc_str("uuid"),
+    { NULL, 0 }
+};
+
+
 static const char *cc_walk_list(cc_coupons_t *w, const cc_json_token_t *open,
     const cc_list_t *list);
 static const char *cc_walk_coupon(cc_coupons_t *w, cc_coupon_walk_t *c,
@@ -40,15 +85,15 @@ static const char *cc_walk_malformed(cc_coupons_t *w, cc_coupon_walk_t *c,
 static const char *cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c,
     unsigned depth);
 static const char *cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
-    const cc_json_token_t *name, const cc_json_token_t *value);
+    cc_coupon_name_e name, const cc_json_token_t *value);
 static const char *cc_walk_code(cc_coupons_t *w, cc_coupon_walk_t *c,
     const cc_json_token_t *t);
 static const char *cc_walk_real_win(cc_coupon_walk_t *c,
     const cc_json_token_t *t);
 static const char *cc_walk_event(cc_coupons_t *w,
     const cc_json_token_t *open);
-static int cc_walk_names_bet(const cc_coupons_t *w,
-    const cc_json_token_t *name, const cc_json_token_t *before);
+static const char *cc_walk_event_members(cc_coupons_t *w, cc_event_t *event,
+    cc_json_token_t *uuid);
 static const char *cc_walk_uuid(const cc_coupons_t *w,
     const cc_json_token_t *t, cc_str_t *uuid, unsigned char **heap);
 static cc_str_t cc_walk_raw(cc_coupons_t *w, const cc_json_token_t *open);
@@ -148,7 +193,7 @@ cc_walk_coupon(cc_coupons_t *w, cc_coupon_walk_t *c,
     }
 
     for ( ;; ) {
-        type = cc_json_member(w->json, &name, &value);
+        type = cc_json_member(w->json, cc_coupon_names, &name, &value);
 
         if (type == CC_JSON_OBJECT_END) {
             break;
@@ -158,7 +203,7 @@ cc_walk_coupon(cc_coupons_t *w, cc_coupon_walk_t *c,
             return cc_json_error(w->json);
         }
 
-        error = cc_walk_coupon_member(w, c, &name, &value);
+        error = cc_walk_coupon_member(w, c, name.which, &value);
 
         if (error != NULL) {
             return error;
@@ -237,13 +282,14 @@ cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c, unsigned depth)
         return NULL;
     }
 
-    while (cc_json_member(w->json, &name, &value) != CC_JSON_OBJECT_END) {
-
+    while (cc_json_member(w->json, cc_coupon_names, &name, &value)
+           != CC_JSON_OBJECT_END)
+    {
         if (value.type == CC_JSON_ERROR) {
             break;
         }
 
-        if (cc_json_is(&name, "coupon_code")) {
+        if (name.which == CC_COUPON_CODE) {
             ignored = cc_walk_code(w, c, &value);
             (void) ignored;
         }
@@ -259,13 +305,14 @@ cc_walk_find_code(cc_coupons_t *w, cc_coupon_walk_t *c, unsigned depth)
 
 static const char *
 cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
-    const cc_json_token_t *name, const cc_json_token_t *value)
+    cc_coupon_name_e name, const cc_json_token_t *value)
 {
-    if (cc_json_is(name, "coupon_code")) {
-        return cc_walk_code(w, c, value);
-    }
+    switch (name) {
 
-    if (cc_json_is(name, "status")) {
+    case CC_COUPON_CODE:
+        return cc_walk_code(w, c, value);
+
+    case CC_COUPON_STATUS:
         c->status_seen = 1;
 
         if (value->type != CC_JSON_NUMBER
@@ -275,18 +322,13 @@ cc_walk_coupon_member(cc_coupons_t *w, cc_coupon_walk_t *c,
         }
 
         return NULL;
-    }
 
-    if (cc_json_is(name, "real_win") || cc_json_is(name, "realWin")) {
+    case CC_COUPON_REAL_WIN:
+    case CC_COUPON_REALWIN:
         return cc_walk_real_win(c, value);
-    }
 
-    if (cc_json_is(name, "events_data")) {
+    case CC_COUPON_EVENTS:
         return cc_walk_list(w, value, &cc_events);
-    }
-
-    if (cc_json_skip(w->json, value, NULL) != 0) {
-        return cc_json_error(w->json);
     }
 
     return NULL;
@@ -375,39 +417,17 @@ cc_walk_event(cc_coupons_t *w, const cc_json_token_t *open)
     const char       *error;
     cc_event_t        event;
     unsigned char    *heap;
-    cc_json_type_e    type;
-    cc_json_token_t   name, value, id, uuid;
+    cc_json_token_t   uuid;
 
     if (open->type != CC_JSON_OBJECT) {
         return "a bet in events_data is not an object";
     }
 
     memset(&event, 0, sizeof(cc_event_t));
-    id.type = CC_JSON_ERROR;
-    uuid.type = CC_JSON_ERROR;
+    error = cc_walk_event_members(w, &event, &uuid);
 
-    for ( ;; ) {
-        type = cc_json_member(w->json, &name, &value);
-
-        if (type == CC_JSON_OBJECT_END) {
-            break;
-        }
-
-        if (type == CC_JSON_ERROR) {
-            return cc_json_error(w->json);
-        }
-
-        if (cc_walk_names_bet(w, &name, &id)) {
-            id = name;
-            uuid = value;
-
-        } else if (type == CC_JSON_NUMBER && cc_json_is(&name, "status")) {
-            event.has_status = (cc_money_whole(&event.status, value.raw) == 0);
-        }
-
-        if (cc_json_skip(w->json, &value, NULL) != 0) {
-            return cc_json_error(w->json);
-        }
+    if (error != NULL) {
+        return error;
     }
 
     heap = NULL;
@@ -425,16 +445,43 @@ cc_walk_event(cc_coupons_t *w, const cc_json_token_t *open)
 }
 
 
-/* uuid, or, where the API speaks, id and only without it uuid */
-static int
-cc_walk_names_bet(const cc_coupons_t *w, const cc_json_token_t *name,
-    const cc_json_token_t *before)
+/* *uuid is uuid, or, where the API speaks, id and only without it uuid */
+static const char *
+cc_walk_event_members(cc_coupons_t *w, cc_event_t *event, cc_json_token_t *uuid)
 {
-    if (w->by_id && cc_json_is(name, "id")) {
-        return 1;
-    }
+    const cc_str_t   *wanted;
+    cc_json_type_e    type;
+    cc_json_token_t   name, value;
 
-    return before->type == CC_JSON_ERROR && cc_json_is(name, "uuid");
+    wanted = w->by_id ? cc_event_names_by_id
+             : w->sink ? cc_event_names : cc_event_names_of_shape;
+    uuid->type = CC_JSON_ERROR;
+
+    for ( ;; ) {
+        type = cc_json_member(w->json, wanted, &name, &value);
+
+        if (type == CC_JSON_OBJECT_END) {
+            return NULL;
+        }
+
+        if (type == CC_JSON_ERROR) {
+            return cc_json_error(w->json);
+        }
+
+        if (name.which == CC_EVENT_ID
+            || (name.which == CC_EVENT_UUID && uuid->type == CC_JSON_ERROR))
+        {
+            *uuid = value;
+
+        } else if (name.which == CC_EVENT_STATUS && type == CC_JSON_NUMBER) {
+            event->has_status = (cc_money_whole(&event->status, value.raw)
+                                 == 0);
+        }
+
+        if (cc_json_skip(w->json, &value, NULL) != 0) {
+            return cc_json_error(w->json);
+        }
+    }
 }
 
 

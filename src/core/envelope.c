@@ -19,8 +19,24 @@ typedef struct {
 } cc_walk_t;
 
 
+/* the names that are looked for, and where they are in this list */
+
+typedef enum {
+    CC_ENVELOPE_BATCH_ID = 0,
+    CC_ENVELOPE_COUNT,
+    CC_ENVELOPE_COUPONS
+} cc_envelope_name_e;
+
+static const cc_str_t  cc_envelope_names[] = {
+    cc_str("batchId"),
+    cc_str("couponCount"),
+    cc_str("coupons"),
+    { NULL, 0 }
+};
+
+
 static const char *cc_walk_envelope(cc_walk_t *w);
-static const char *cc_walk_member(cc_walk_t *w, const cc_json_token_t *name,
+static const char *cc_walk_member(cc_walk_t *w, cc_envelope_name_e name,
     const cc_json_token_t *value);
 static const char *cc_walk_batch_id(cc_walk_t *w, const cc_json_token_t *t);
 
@@ -86,13 +102,14 @@ cc_walk_envelope(cc_walk_t *w)
         return "the body is not one JSON object";
     }
 
-    while (cc_json_member(w->json, &name, &t) != CC_JSON_OBJECT_END) {
-
+    while (cc_json_member(w->json, cc_envelope_names, &name, &t)
+           != CC_JSON_OBJECT_END)
+    {
         if (t.type == CC_JSON_ERROR) {
             return cc_json_error(w->json);
         }
 
-        error = cc_walk_member(w, &name, &t);
+        error = cc_walk_member(w, name.which, &t);
 
         if (error != NULL) {
             return error;
@@ -130,15 +147,15 @@ cc_walk_envelope(cc_walk_t *w)
 
 
 static const char *
-cc_walk_member(cc_walk_t *w, const cc_json_token_t *name,
+cc_walk_member(cc_walk_t *w, cc_envelope_name_e name,
     const cc_json_token_t *value)
 {
-    if (cc_json_is(name, "batchId")) {
+    switch (name) {
+
+    case CC_ENVELOPE_BATCH_ID:
         return cc_walk_batch_id(w, value);
-    }
 
-    if (cc_json_is(name, "couponCount")) {
-
+    case CC_ENVELOPE_COUNT:
         if (value->type != CC_JSON_NUMBER
             || cc_money_whole(&w->count, value->raw) != 0 || w->count < 0)
         {
@@ -146,15 +163,10 @@ cc_walk_member(cc_walk_t *w, const cc_json_token_t *name,
         }
 
         return NULL;
-    }
 
-    if (cc_json_is(name, "coupons")) {
+    case CC_ENVELOPE_COUPONS:
         w->listed = 1;
         return cc_coupons_walk(&w->coupons, value);
-    }
-
-    if (cc_json_skip(w->json, value, NULL) != 0) {
-        return cc_json_error(w->json);
     }
 
     return NULL;

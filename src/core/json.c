@@ -32,25 +32,25 @@ struct cc_json_s {
 };
 
 
-CC_NOINLINE static cc_json_type_e cc_json_new_member(cc_json_t *json,
+static inline int cc_json_again(cc_json_t *json, const cc_str_t *wanted,
     cc_json_token_t *name, cc_json_token_t *value);
-static int cc_json_name(cc_json_t *json, cc_json_token_t *token);
+CC_NOINLINE static cc_json_type_e cc_json_new_member(cc_json_t *json,
+    const cc_str_t *wanted, cc_json_token_t *name, cc_json_token_t *value);
+static unsigned cc_json_which(const cc_str_t *wanted,
+    const cc_json_token_t *name);
+CC_NOINLINE static int cc_json_name(cc_json_t *json, cc_json_token_t *token);
 static inline cc_json_type_e cc_json_value(cc_json_t *json,
     cc_json_token_t *token);
-static inline cc_json_type_e cc_json_text(cc_json_t *json,
-    cc_json_token_t *token, cc_json_type_e type);
-CC_NOINLINE static cc_json_type_e cc_json_odd_text(cc_json_t *json,
-    cc_json_token_t *token, cc_json_type_e type);
+CC_NOINLINE static cc_json_type_e cc_json_scalar(cc_json_t *json,
+    cc_json_token_t *token);
+static inline const unsigned char *cc_json_plain(cc_json_token_t *token,
+    const unsigned char *p, const unsigned char *end);
 CC_NOINLINE static cc_json_type_e cc_json_begin(cc_json_t *json,
-    cc_json_token_t *token, cc_json_type_e type);
+    cc_json_token_t *token);
 static cc_json_type_e cc_json_close(cc_json_t *json);
 CC_NOINLINE static cc_json_type_e cc_json_word(cc_json_t *json,
     cc_json_token_t *token, const char *word, size_t len,
     cc_json_type_e type);
-CC_NOINLINE static cc_json_type_e cc_json_number(cc_json_t *json,
-    cc_json_token_t *token);
-static inline cc_json_type_e cc_json_scalar(cc_json_t *json,
-    cc_json_token_t *token, const unsigned char *end, cc_json_type_e type);
 static inline const unsigned char *cc_json_blanks_end(const unsigned char *p,
     const unsigned char *end);
 static int cc_json_fail(cc_json_t *json, const char *error);
@@ -170,10 +170,10 @@ cc_json_next(cc_json_t *json, cc_json_token_t *token)
 
 
 cc_json_type_e
-cc_json_member(cc_json_t *json, cc_json_token_t *name, cc_json_token_t *value)
+cc_json_member(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
+    cc_json_token_t *value)
 {
-    cc_json_name_t   *again;
-    cc_json_frame_t  *frame;
+    cc_json_type_e  type;
 
     value->type = CC_JSON_ERROR;
 
@@ -181,26 +181,81 @@ cc_json_member(cc_json_t *json, cc_json_token_t *name, cc_json_token_t *value)
         return CC_JSON_ERROR;
     }
 
-    frame = &json->frames[json->depth - 1];
-    again = cc_json_names_again(&json->names, frame, json->p, json->end);
+    do {
+        if (cc_json_again(json, wanted, name, value)) {
+            type = value->type ? value->type : cc_json_value(json, value);
 
-    if (again == NULL) {
-        return cc_json_new_member(json, name, value);
+        } else if (json->p < json->end && *json->p == '}') {
+            return value->type = cc_json_close(json);
+
+        } else {
+            type = cc_json_new_member(json, wanted, name, value);
+        }
+
+        if (type == CC_JSON_ERROR || type == CC_JSON_OBJECT_END
+            || name->which != CC_JSON_UNWANTED)
+        {
+            return type;
+        }
+
+    } while (cc_json_skip(json, value, NULL) == 0);
+
+    return value->type = CC_JSON_ERROR;
+}
+
+
+/*
+ * Members that are their twin's again: passes over those that are plain and not
+ * wanted.  Returns 1 with the next, whose value is still to be read if it is
+ * not plain; 0 where the object ends or goes its own way.
+ */
+static inline int
+cc_json_again(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
+    cc_json_token_t *value)
+{
+    cc_json_token_t         plain;
+    const cc_json_name_t   *twin;
+    const cc_json_frame_t  *frame;
+    const unsigned char    *p, *next;
+
+    frame = &json->frames[json->depth - 1];
+    twin = &json->names.stack[json->names.nstack];
+    p = json->p;
+
+    while (twin->wanted == wanted
+           && cc_json_names_again(twin, frame, p, json->end))
+    {
+        next = cc_json_plain(&plain, p + twin->lead.len, json->end);
+
+        if (next == NULL || twin->token.which != CC_JSON_UNWANTED) {
+            *name = twin->token;
+            name->raw.data = p + (twin->token.raw.data - twin->lead.data);
+            *value = plain;
+
+            json->p = next ? next : p + twin->lead.len;
+            json->want = CC_JSON_WANT_NEXT;
+            json->names.nstack = (size_t) (twin - json->names.stack) + 1;
+
+            return 1;
+        }
+
+        twin++;
+        p = next;
     }
 
-    name->type = CC_JSON_NAME;
-    name->escaped = again->token.escaped;
-    name->raw.data = json->p + (again->token.raw.data - again->lead.data);
-    name->raw.len = again->token.raw.len;
-    json->p += again->lead.len;
+    if (p != json->p) {
+        json->p = p;
+        json->want = CC_JSON_WANT_NEXT;
+        json->names.nstack = (size_t) (twin - json->names.stack);
+    }
 
-    return cc_json_value(json, value);
+    return 0;
 }
 
 
 static cc_json_type_e
-cc_json_new_member(cc_json_t *json, cc_json_token_t *name,
-    cc_json_token_t *value)
+cc_json_new_member(cc_json_t *json, const cc_str_t *wanted,
+    cc_json_token_t *name, cc_json_token_t *value)
 {
     cc_json_type_e        type;
     const unsigned char  *lead;
@@ -218,10 +273,33 @@ cc_json_new_member(cc_json_t *json, cc_json_token_t *name,
         return cc_json_fail(json, cc_json_too_early);
     }
 
+    name->which = cc_json_which(wanted, name);
     cc_json_names_lead(&json->names, &json->frames[json->depth - 1], lead,
-                       json->p);
+                       json->p, wanted, name->which);
 
     return cc_json_value(json, value);
+}
+
+
+static unsigned
+cc_json_which(const cc_str_t *wanted, const cc_json_token_t *name)
+{
+    unsigned  i;
+
+    if (wanted == NULL) {
+        return 0;
+    }
+
+    for (i = 0; wanted[i].data != NULL; i++) {
+        if (name->escaped
+            ? cc_json_spells(name, (const char *) wanted[i].data)
+            : cc_str_equal(name->raw, wanted[i]))
+        {
+            return i;
+        }
+    }
+
+    return CC_JSON_UNWANTED;
 }
 
 
@@ -235,11 +313,12 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
         return cc_json_fail(json, "no JSON: a member has no name");
     }
 
-    token->escaped = 0;
-
-    if (cc_json_text(json, token, CC_JSON_NAME) != CC_JSON_NAME) {
+    if (cc_json_scalar(json, token) == CC_JSON_ERROR) {
         return 0;
     }
+
+    token->type = CC_JSON_NAME;
+    token->which = 0;
 
     json->error = cc_json_names_add(&json->names,
                                     &json->frames[json->depth - 1], token);
@@ -262,25 +341,33 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
 }
 
 
-/* everything but a string is another function's, which is called last */
 static inline cc_json_type_e
 cc_json_value(cc_json_t *json, cc_json_token_t *token)
 {
-    token->escaped = 0;
-    token->raw.data = json->p;
-    token->raw.len = 0;
+    return (*json->p | 0x20) == '{' ? cc_json_begin(json, token)
+                                    : cc_json_scalar(json, token);
+}
+
+
+static cc_json_type_e
+cc_json_scalar(cc_json_t *json, cc_json_token_t *token)
+{
+    const unsigned char  *end;
+
+    end = cc_json_plain(token, json->p, json->end);
+
+    if (end != NULL) {
+        json->p = end;
+        json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+        return token->type;
+    }
 
     switch (*json->p) {
 
     case '"':
         json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
-        return cc_json_text(json, token, CC_JSON_STRING);
-
-    case '{':
-        return cc_json_begin(json, token, CC_JSON_OBJECT);
-
-    case '[':
-        return cc_json_begin(json, token, CC_JSON_ARRAY);
+        json->error = cc_json_string(&json->p, json->end, token);
+        return token->type = json->error ? CC_JSON_ERROR : CC_JSON_STRING;
 
     case 't':
         return cc_json_word(json, token, "true", 4, CC_JSON_TRUE);
@@ -292,42 +379,57 @@ cc_json_value(cc_json_t *json, cc_json_token_t *token)
         return cc_json_word(json, token, "null", 4, CC_JSON_NULL);
     }
 
-    return cc_json_number(json, token);
+    return cc_json_fail(json, cc_json_number_error(json->p, json->end));
 }
 
 
-/* a string from its quote on; mostly there is nothing special in it */
-static inline cc_json_type_e
-cc_json_text(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
+/*
+ * A number, or a string without anything special in it: sets the token and
+ * returns where it ends.  Returns NULL for whatever else, and where something
+ * is wrong: the token then has no type, and begins at p.
+ */
+static inline const unsigned char *
+cc_json_plain(cc_json_token_t *token, const unsigned char *p,
+    const unsigned char *end)
 {
-    const unsigned char  *p, *start;
+    const unsigned char  *start = p;
 
-    start = json->p + 1;
-    p = cc_json_plain_end(start, json->end);
+    token->type = CC_JSON_ERROR;
+    token->escaped = 0;
+    token->raw.data = p;
+    token->raw.len = 0;
 
-    if (p == json->end || *p != '"') {
-        return cc_json_odd_text(json, token, type);
+    if (*p == '"') {
+        p = cc_json_plain_end(p + 1, end);
+
+        if (p == end || *p != '"') {
+            return NULL;
+        }
+
+        token->type = CC_JSON_STRING;
+        token->raw.data = start + 1;
+        token->raw.len = (size_t) (p - start) - 1;
+
+        return p + 1;
     }
 
-    token->raw.data = start;
-    token->raw.len = (size_t) (p - start);
-    json->p = p + 1;
+    if (*p > '9') {
+        return NULL;
+    }
 
-    return token->type = type;
+    p = cc_json_number_end(p, end);
+
+    if (p != NULL) {
+        token->type = CC_JSON_NUMBER;
+        token->raw.len = (size_t) (p - start);
+    }
+
+    return p;
 }
 
 
 static cc_json_type_e
-cc_json_odd_text(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
-{
-    json->error = cc_json_string(&json->p, json->end, token);
-
-    return token->type = json->error ? CC_JSON_ERROR : type;
-}
-
-
-static cc_json_type_e
-cc_json_begin(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
+cc_json_begin(cc_json_t *json, cc_json_token_t *token)
 {
     cc_json_frame_t  *frame;
 
@@ -338,16 +440,21 @@ cc_json_begin(cc_json_t *json, cc_json_token_t *token, cc_json_type_e type)
     frame = &json->frames[json->depth++];
     frame->first = json->names.nstack;
     frame->marks = 0;
-    frame->object = 0;
-    json->want = CC_JSON_WANT_VALUE_OR_END;
-    json->p++;
 
-    if (type == CC_JSON_OBJECT) {
-        cc_json_names_object(&json->names, frame);
-        json->want = CC_JSON_WANT_NAME_OR_END;
+    token->escaped = 0;
+    token->raw.data = json->p;
+    token->raw.len = 0;
+
+    if (*json->p++ == '[') {
+        frame->object = 0;
+        json->want = CC_JSON_WANT_VALUE_OR_END;
+        return token->type = CC_JSON_ARRAY;
     }
 
-    return token->type = type;
+    cc_json_names_object(&json->names, frame);
+    json->want = CC_JSON_WANT_NAME_OR_END;
+
+    return token->type = CC_JSON_OBJECT;
 }
 
 
@@ -380,28 +487,8 @@ cc_json_word(cc_json_t *json, cc_json_token_t *token, const char *word,
         return cc_json_fail(json, "no JSON: an unknown word");
     }
 
-    return cc_json_scalar(json, token, json->p + len, type);
-}
-
-
-static cc_json_type_e
-cc_json_number(cc_json_t *json, cc_json_token_t *token)
-{
-    const unsigned char  *end;
-
-    end = cc_json_number_end(json->p, json->end, &json->error);
-
-    return end ? cc_json_scalar(json, token, end, CC_JSON_NUMBER)
-               : CC_JSON_ERROR;
-}
-
-
-static inline cc_json_type_e
-cc_json_scalar(cc_json_t *json, cc_json_token_t *token,
-    const unsigned char *end, cc_json_type_e type)
-{
-    token->raw.len = (size_t) (end - json->p);
-    json->p = end;
+    token->raw.len = len;
+    json->p += len;
     json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
 
     return token->type = type;
@@ -427,7 +514,7 @@ cc_json_leave(cc_json_t *json, unsigned depth)
 
         type = json->frames[json->depth - 1].object
                && json->want != CC_JSON_WANT_VALUE
-               ? cc_json_member(json, &name, &value)
+               ? cc_json_member(json, NULL, &name, &value)
                : cc_json_next(json, &value);
 
         if (type == CC_JSON_ERROR) {

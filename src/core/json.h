@@ -40,6 +40,7 @@ typedef enum {
 typedef struct {
     cc_json_type_e  type;
     unsigned        escaped;    /* a name or string with a backslash in it */
+    unsigned        which;      /* of the names wanted; see cc_json_member() */
     cc_str_t        raw;        /* as written; strings without quotes */
 } cc_json_token_t;
 
@@ -68,11 +69,15 @@ CC_MUST_USE cc_json_type_e cc_json_next(cc_json_t *json,
 /*
  * Inside an object, in front of a member or of the end: reads a name and what
  * its value begins with, and returns the value's type; CC_JSON_OBJECT_END: no
- * member is left, and *name is not set.  It is cc_json_next() twice at half the
- * cost.
+ * member is left, and *name is not set.
+ *
+ * wanted  names, behind the last a cc_str_t without data: members that have
+ *         another are read and passed over, which is cheaper than to be told
+ *         of them; name->which is where in the list the name is.  NULL: every
+ *         member is told.  The list must outlive the reading of the text.
  */
 CC_MUST_USE cc_json_type_e cc_json_member(cc_json_t *json,
-    cc_json_token_t *name, cc_json_token_t *value);
+    const cc_str_t *wanted, cc_json_token_t *name, cc_json_token_t *value);
 
 /* cc_json_skip() of an object or array */
 CC_MUST_USE int cc_json_skip_nested(cc_json_t *json,

@@ -8,6 +8,7 @@
 #define CC_JSON_INTERNAL_H
 
 #include <endian.h>
+#include <limits.h>
 
 #include "json.h"
 
@@ -15,16 +16,18 @@
 #define CC_JSON_FEW   16                        /* names compared one by one */
 #define CC_JSON_EACH  0x0101010101010101u       /* times a byte: eight of it */
 
-#define CC_JSON_NO_TWIN  UINT64_MAX
+#define CC_JSON_UNWANTED  UINT_MAX              /* cc_json_token_t.which */
 
 
 typedef struct {
     uint64_t           hash;        /* only of a name in the table */
-    uint64_t           object;      /* serial number of the object it is in;
+    uint64_t           object;      /* serial number of the object it is in,
+                                       or of its twin;
                                        0: there was no name here yet */
     uint64_t           first;       /* 1: it is the first name there */
     cc_json_token_t    token;
-    cc_str_t           lead;        /* see cc_json_names_again(); or empty */
+    cc_str_t           lead;        /* see cc_json_names_again(); or endless */
+    const cc_str_t    *wanted;      /* what token.which is about */
 } cc_json_name_t;
 
 typedef struct {
@@ -46,9 +49,9 @@ typedef struct {
     size_t             first;       /* of its names on the stack */
     uint64_t           object;      /* its serial number; 0: an array */
     uint64_t           marks;       /* of its names so far, one bit each */
-    uint64_t           twin;        /* the object of which it had the same names
-                                       so far, or CC_JSON_NO_TWIN: then they
-                                       have their marks */
+    uint64_t           twin;        /* 1: it has an older one's serial number,
+                                       the same names in the same order so far,
+                                       and no marks yet */
 } cc_json_frame_t;
 
 
@@ -67,9 +70,13 @@ CC_MUST_USE const char *cc_json_names_check(cc_json_names_t *names,
 void cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame);
 
 
-/* where the number that begins at p ends; or NULL, and *error says why */
-CC_MUST_USE const unsigned char *cc_json_number_end(const unsigned char *p,
-    const unsigned char *end, const char **error);
+/* where the number that begins at p ends; or NULL */
+CC_MUST_USE const unsigned char *cc_json_long_number_end(
+    const unsigned char *p, const unsigned char *end);
+
+/* why it was NULL */
+const char *cc_json_number_error(const unsigned char *p,
+    const unsigned char *end);
 
 
 /*
@@ -81,13 +88,81 @@ CC_MUST_USE const char *cc_json_string(const unsigned char **pp,
     const unsigned char *end, cc_json_token_t *token);
 
 /*
+ * Most bytes of a JSON text are looked at eight at a time.  A byte that is
+ * looked for sets its high bit: it has it already, or a subtraction borrows, or
+ * an addition makes it.  What is borrowed or carried also goes on into the bytes
+ * behind, so that only the first bit that is set tells the truth.
+ */
+static inline uint64_t
+cc_json_eight(const unsigned char *p)
+{
+    uint64_t  word;
+
+    memcpy(&word, p, 8);
+
+    return le64toh(word);
+}
+
+
+/* which of the eight it is; found is not 0 */
+static inline unsigned
+cc_json_first(uint64_t found)
+{
+    return (unsigned) __builtin_ctzll(found) / 8;
+}
+
+
+/* is one of the eight no digit?  Digits become 0 to 9 and then 0x76 to 0x7f */
+static inline uint64_t
+cc_json_no_digits(const unsigned char *p)
+{
+    uint64_t  word;
+
+    word = cc_json_eight(p) ^ CC_JSON_EACH * '0';
+
+    return (word | (word + CC_JSON_EACH * 0x76)) & CC_JSON_EACH * 0x80;
+}
+
+
+/*
+ * Where the number that begins at p ends; or NULL.  Most are digits, perhaps
+ * with a point between, and together with what ends them not more than eight
+ * bytes.  Of these the second bit is true as well: a point carries nothing.
+ */
+CC_MUST_USE static inline const unsigned char *
+cc_json_number_end(const unsigned char *p, const unsigned char *end)
+{
+    size_t    n;
+    uint64_t  found;
+
+    if (end - p < 8) {
+        return cc_json_long_number_end(p, end);
+    }
+
+    found = cc_json_no_digits(p);
+    n = found ? cc_json_first(found) : 0;
+
+    if (n == 0 || (n > 1 && *p == '0')) {
+        return cc_json_long_number_end(p, end);
+    }
+
+    if (p[n] == '.') {
+        found &= found - 1;
+
+        if (found == 0 || cc_json_first(found) == n + 1) {
+            return cc_json_long_number_end(p, end);
+        }
+
+        n = cc_json_first(found);
+    }
+
+    return (p[n] | 0x20) == 'e' ? cc_json_long_number_end(p, end) : p + n;
+}
+
+
+/*
  * The first byte that may not stand in a string as it is: a quote, \, a control
  * character, or one of a character that is not ASCII; else the end.
- *
- * Most bytes of a JSON text are passed here, eight at a time.  A byte that is
- * to be looked at sets its high bit: it has it already, or the subtraction
- * borrows.  A borrow also goes on into the bytes behind, so that only the first
- * bit that is set tells the truth.
  */
 static inline const unsigned char *
 cc_json_plain_end(const unsigned char *p, const unsigned char *end)
@@ -95,16 +170,16 @@ cc_json_plain_end(const unsigned char *p, const unsigned char *end)
     uint64_t  word, found;
 
     for ( /* void */ ; end - p >= 8; p += 8) {
-        memcpy(&word, p, 8);
-        word = le64toh(word);
+        word = cc_json_eight(p);
 
-        found = word | (word - CC_JSON_EACH * ' ')
-                | ((word ^ CC_JSON_EACH * '"') - CC_JSON_EACH)
+        /* a quote with bit 1 turned is a blank: it borrows as what is below */
+
+        found = word | ((word ^ CC_JSON_EACH * 2) - CC_JSON_EACH * '!')
                 | ((word ^ CC_JSON_EACH * '\\') - CC_JSON_EACH);
         found &= CC_JSON_EACH * 0x80;
 
         if (found != 0) {
-            return p + __builtin_ctzll(found) / 8;
+            return p + cc_json_first(found);
         }
     }
 
@@ -177,7 +252,7 @@ cc_json_names_set(cc_json_name_t *name, const cc_json_frame_t *frame,
     name->object = frame->object;
     name->first = (i == frame->first);
     name->token = *token;
-    name->lead.len = 0;
+    name->lead.len = SIZE_MAX;
 }
 
 
@@ -191,7 +266,7 @@ cc_json_names_add(cc_json_names_t *names, cc_json_frame_t *frame,
 {
     uint64_t  mark, seen;
 
-    if (frame->twin != CC_JSON_NO_TWIN) {
+    if (frame->twin) {
         cc_json_names_part(names, frame);
     }
 
@@ -221,9 +296,8 @@ cc_json_names_object(cc_json_names_t *names, cc_json_frame_t *frame)
 
     name = &names->stack[names->nstack];
 
-    frame->object = ++names->objects;
-    frame->twin = (name->first && name->object > names->before)
-                  ? name->object : CC_JSON_NO_TWIN;
+    frame->twin = (name->first && name->object > names->before);
+    frame->object = frame->twin ? name->object : ++names->objects;
 }
 
 
@@ -233,33 +307,22 @@ cc_json_names_object(cc_json_names_t *names, cc_json_frame_t *frame)
  * lead: where the twin had the same in this place, it is as valid, and the name
  * as new to its object, as it was there, and nothing else has to be checked.
  */
-static inline cc_json_name_t *
-cc_json_names_again(cc_json_names_t *names, cc_json_frame_t *frame,
+static inline int
+cc_json_names_again(const cc_json_name_t *name, const cc_json_frame_t *frame,
     const unsigned char *p, const unsigned char *end)
 {
-    size_t           len;
-    cc_json_name_t  *name;
+    size_t  len = name->lead.len;
 
-    name = &names->stack[names->nstack];
-    len = name->lead.len;
-
-    if (name->object != frame->twin || len == 0 || (size_t) (end - p) <= len
-        || p[len] <= ' ' || !cc_json_same_bytes(p, name->lead.data, len))
-    {
-        return NULL;
-    }
-
-    name->object = frame->object;
-    names->nstack++;
-
-    return name;
+    return name->object == frame->object && (size_t) (end - p) > len
+           && p[len] > ' ' && cc_json_same_bytes(p, name->lead.data, len);
 }
 
 
 /* from p to the value that comes now: the lead of the name entered last */
 static inline void
 cc_json_names_lead(cc_json_names_t *names, cc_json_frame_t *frame,
-    const unsigned char *p, const unsigned char *value)
+    const unsigned char *p, const unsigned char *value, const cc_str_t *wanted,
+    unsigned which)
 {
     cc_json_name_t  *name;
 
@@ -269,6 +332,8 @@ cc_json_names_lead(cc_json_names_t *names, cc_json_frame_t *frame,
         name = &names->stack[names->nstack - 1];
         name->lead.data = p;
         name->lead.len = (size_t) (value - p);
+        name->wanted = wanted;
+        name->token.which = which;
     }
 }
 

@@ -139,11 +139,13 @@ cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame)
 {
     size_t  i;
 
+    frame->object = ++names->objects;
+    frame->twin = 0;
+
     for (i = frame->first; i < names->nstack; i++) {
+        names->stack[i].object = frame->object;
         frame->marks |= cc_json_mark(&names->stack[i].token);
     }
-
-    frame->twin = CC_JSON_NO_TWIN;
 }
 
 

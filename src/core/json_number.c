@@ -10,12 +10,8 @@ static inline const unsigned char *cc_json_digits_end(const unsigned char *p,
     const unsigned char *end);
 
 
-static const char  cc_json_no_digits[] = "no JSON: a number without its digits";
-
-
 const unsigned char *
-cc_json_number_end(const unsigned char *p, const unsigned char *end,
-    const char **error)
+cc_json_long_number_end(const unsigned char *p, const unsigned char *end)
 {
     const unsigned char  *part;
 
@@ -24,17 +20,14 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
     }
 
     part = p;
-
-    if (p < end && *p == '0') {
-        p++;
-
-    } else {
-        p = cc_json_digits_end(p, end);
-    }
+    p = cc_json_digits_end(p, end);
 
     if (p == part) {
-        *error = "no JSON: a value is missing";
         return NULL;
+    }
+
+    if (*part == '0') {
+        p = part + 1;
     }
 
     if (p < end && *p == '.') {
@@ -42,7 +35,6 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
         p = cc_json_digits_end(part, end);
 
         if (p == part) {
-            *error = cc_json_no_digits;
             return NULL;
         }
     }
@@ -58,7 +50,6 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
         p = cc_json_digits_end(part, end);
 
         if (p == part) {
-            *error = cc_json_no_digits;
             return NULL;
         }
     }
@@ -67,9 +58,32 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end,
 }
 
 
+const char *
+cc_json_number_error(const unsigned char *p, const unsigned char *end)
+{
+    if (*p == '-') {
+        p++;
+    }
+
+    return p < end && *p >= '0' && *p <= '9'
+           ? "no JSON: a number without its digits"
+           : "no JSON: a value is missing";
+}
+
+
 static inline const unsigned char *
 cc_json_digits_end(const unsigned char *p, const unsigned char *end)
 {
+    uint64_t  found;
+
+    for ( /* void */ ; end - p >= 8; p += 8) {
+        found = cc_json_no_digits(p);
+
+        if (found != 0) {
+            return p + cc_json_first(found);
+        }
+    }
+
     while (p < end && (unsigned) *p - '0' <= 9) {
         p++;
     }

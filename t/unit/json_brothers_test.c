@@ -6,8 +6,8 @@
  * The texts are made at random, of a few templates each, so that brothers are
  * found at every depth and behind every kind of value; then bytes of them are
  * changed.  The plain reader is json_model.h.  Ours goes through them by
- * cc_json_next(), cc_json_member(), cc_json_skip() and cc_json_leave(), thrown
- * together anew for each text, and is used for many, while every text is freed
+ * cc_json_next(), cc_json_member(), of all names or of some, cc_json_skip() and
+ * cc_json_leave(), thrown together anew for each text, and is used for many, while every text is freed
  * behind it: what it still has of an older one, the sanitizer knows.  Some
  * lists lie in objects of so many names that the reader's memory grows among
  * brothers.
@@ -43,6 +43,7 @@ typedef struct {
     size_t           next;          /* the token that must come */
     unsigned         members;       /* names that were read by twos */
     size_t           open[CC_JSON_DEPTH + 1];
+    const cc_str_t  *wanted;        /* what members are read by; or NULL */
     const char      *wrong;
 } walk_t;
 
@@ -272,25 +273,97 @@ is_next(walk_t *walk, const cc_json_token_t *token)
 }
 
 
+static const cc_str_t *
+any_list(uint64_t *seed)
+{
+    static const cc_str_t  none[] = { { NULL, 0 } };
+    static const cc_str_t  some[] = {
+        cc_str("c-tail"), cc_str(""), cc_str("a"), cc_str("h-twelve-more"),
+        { NULL, 0 }
+    };
+    static const cc_str_t *const  lists[] = { NULL, none, some, some };
+
+    return lists[unit_below(seed, 4)];
+}
+
+
+/* where the name is in the list; or -1 */
+static int
+place_of(const walk_t *walk, const model_token_t *name)
+{
+    int              i;
+    cc_json_token_t  token;
+
+    token.raw = unit_str(walk->model->text.data + name->at, name->len);
+    token.escaped = memchr(token.raw.data, '\\', token.raw.len) != NULL;
+
+    for (i = 0; walk->wanted[i].data != NULL; i++) {
+        if (cc_json_is(&token, (const char *) walk->wanted[i].data)) {
+            return i;
+        }
+    }
+
+    return -1;
+}
+
+
+/* to the next member that is wanted, or to the end of them, or to an error */
+static int
+pass_over(walk_t *walk)
+{
+    int                   place;
+    size_t                value;
+    const model_token_t  *tokens = walk->model->tokens;
+
+    while (tokens[walk->next].type == CC_JSON_NAME) {
+        place = place_of(walk, &tokens[walk->next]);
+
+        if (place >= 0) {
+            return place;
+        }
+
+        value = walk->next + 1;
+        walk->next = tokens[value].last + 1;
+
+        if (tokens[value].type == CC_JSON_ERROR
+            || ((tokens[value].type == CC_JSON_OBJECT
+                 || tokens[value].type == CC_JSON_ARRAY)
+                && tokens[value].last == value))
+        {
+            walk->next = walk->model->n - 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* a name and its value at once; what is wrong in either is one error */
 static cc_json_type_e
 step_member(walk_t *walk)
 {
+    unsigned              place;
     cc_json_type_e        type;
     cc_json_token_t       name, value;
-    const model_token_t  *wanted = &walk->model->tokens[walk->next];
+    const model_token_t  *next;
 
     walk->members++;
-    type = cc_json_member(walk->json, &name, &value);
+    place = walk->wanted != NULL ? (unsigned) pass_over(walk) : 0;
+    next = &walk->model->tokens[walk->next];
+    type = cc_json_member(walk->json, walk->wanted, &name, &value);
 
     if (type != value.type) {
         walk->wrong = "the value is of another type than was returned";
 
-    } else if (type == CC_JSON_ERROR && wanted->type == CC_JSON_NAME) {
+    } else if (type == CC_JSON_ERROR && next->type == CC_JSON_NAME) {
         walk->next++;
 
     } else if (type != CC_JSON_ERROR && type != CC_JSON_OBJECT_END) {
         is_next(walk, &name);
+
+        if (name.which != place) {
+            walk->wrong = "another name of those wanted";
+        }
     }
 
     is_next(walk, &value);
@@ -366,6 +439,8 @@ step(walk_t *walk, uint64_t *seed)
     if (depth != 0 && tokens[walk->open[depth]].type == CC_JSON_OBJECT
         && before != CC_JSON_NAME && unit_below(seed, 8) != 0)
     {
+        walk->wanted = unit_below(seed, 32) ? walk->wanted : any_list(seed);
+
         return step_member(walk);
     }
 
@@ -387,6 +462,7 @@ read_both(cc_json_t *json, const made_t *made, uint64_t *seed, unsigned *valid,
     memset(&walk, 0, sizeof(walk));
     walk.json = json;
     walk.model = &model;
+    walk.wanted = any_list(seed);
 
     *valid += (unsigned) model_read(&model, text);
     cc_json_open(json, text);
