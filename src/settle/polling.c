@@ -49,7 +49,7 @@ cs_poll_init(cs_poll_t *p, const cs_conf_t *conf, cs_store_t *store,
     p->store_retry.cap = CS_POLL_RETRY_CAP;
 
     p->schedule.first = eager ? 0 : conf->api.confirm_after;
-    p->schedule.pause = conf->api.confirm_after;
+    p->schedule.pause = eager ? CS_SCHEDULE_LONGEST : conf->api.confirm_after;
 }
 
 

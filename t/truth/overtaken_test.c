@@ -198,6 +198,33 @@ test_late(void)
 }
 
 
+static void
+slowly(void)
+{
+    provider.now += 6 * MINUTE;
+}
+
+
+static void
+test_eager(void)
+{
+    truth_t  *truth;
+
+    truth = single_begin();
+    told(truth, 15, NULL);
+    provider.under_way = slowly;
+
+    cs_poll_free(&polling);
+    cs_poll_init(&polling, &conf, store, api, 1);
+
+    while (cs_poll_step(&polling) == 0) { /* void */ }
+
+    is_int(provider.asked[PROVIDER_BY_CODE], 1,
+           "a round asks for who waits once, however slow the answers");
+    single_end("a recalculation goes on", "0", 0);
+}
+
+
 int
 main(void)
 {
@@ -207,6 +234,7 @@ main(void)
 
     test_overtaken();
     test_late();
+    test_eager();
 
     cs_store_conf_free(&conf.store);
 
