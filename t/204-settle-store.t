@@ -60,7 +60,7 @@ sub lock_store
     unlink $out;
     open my $lock, '|-', "exec sqlite3 '$database' > $out" or die $!;
     $lock->autoflush(1);
-    print {$lock} ".timeout 10000\nBEGIN IMMEDIATE;\nSELECT 'locked';\n";
+    print {$lock} ".timeout 60000\nBEGIN IMMEDIATE;\nSELECT 'locked';\n";
     wait_for { read_file($out) =~ /locked/ } or die 'no lock';
     return $lock;
 }

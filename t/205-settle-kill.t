@@ -71,7 +71,7 @@ for (1 .. 5) {
 
     open my $lock, '|-', "exec sqlite3 '$database' > $database.lock" or die $!;
     $lock->autoflush(1);
-    print {$lock} ".timeout 10000\nBEGIN IMMEDIATE;\nSELECT 'locked';\n";
+    print {$lock} ".timeout 60000\nBEGIN IMMEDIATE;\nSELECT 'locked';\n";
     wait_for { read_file("$database.lock") =~ /locked/ } or die 'no lock';
 
     my $before = batches();
@@ -138,7 +138,7 @@ for my $round (1 .. 25) {
 }
 
 is($kills, 25, 'the daemon was killed in every round');
-my $empty = wait_for { $redis->cmd('XLEN', $inbox) == 0 } 60;
+my $empty = wait_for { $redis->cmd('XLEN', $inbox) == 0 } 300;
 ok($empty, 'the rest is settled');
 is(batches(), $number, 'every batch is settled');
 paid_once('every coupon is paid once');

@@ -81,7 +81,7 @@ for my $delivery (shuffle @deliveries) {
     }
 }
 
-ok +(wait_for { $redis->cmd('XLEN', $inbox) == 0 } 60), 'all is settled';
+ok +(wait_for { $redis->cmd('XLEN', $inbox) == 0 } 300), 'all is settled';
 
 is_deeply { map { $_->[0] => $_->[1] } $postgres->sql(
     'SELECT transaction_key, refunded FROM store_transactions') },

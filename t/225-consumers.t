@@ -99,7 +99,14 @@ my $end = time + $seconds;
 my $next = time + 1;
 my @undelivered;
 
-while (time < $end) {
+# there are consumers that were killed, and servers that crashed
+sub enough
+{
+    return $killed{consumer} && ($killed{postgres} || $killed{redis});
+}
+
+# on a slow machine for longer, until there was trouble
+while (time < $end || !enough() && time < $end + 120) {
     # sometimes the same again, as a provider does whose 200 was lost
     my $body = @undelivered ? shift @undelivered
              : @bodies && rand() < 0.1 ? $bodies[rand @bodies] : add();
@@ -115,11 +122,9 @@ while (time < $end) {
 
 deliver($_) or die 'redis is away' for @undelivered;
 note join ', ', map { "$_: $killed{$_}" } sort keys %killed;
-cmp_ok($killed{consumer} // 0, '>', 0, 'consumers were killed');
-cmp_ok(($killed{postgres} // 0) + ($killed{redis} // 0), '>', 0,
-       '... and servers crashed');
+ok(enough(), 'consumers were killed, and servers crashed');
 
-my $empty = wait_for { $redis->cmd('XLEN', $inbox) == 0 } 60;
+my $empty = wait_for { $redis->cmd('XLEN', $inbox) == 0 } 300;
 ok($empty, "all of $number batches are done with");
 is($redis->cmd('XPENDING', $inbox, 'settle')->[0], 0, 'nothing is pending');
 is($postgres->value('SELECT count(*) FROM coupon_callback_batches'), $number,
@@ -148,7 +153,7 @@ sub consumers_of_group
 my %alive = map { read_file($_->{config}) =~ /^consumer = (\w+)$/m ? ($1 => 1)
                                                                   : () }
             @consumers;
-my $tidy = wait_for { !grep { !$alive{$_} } consumers_of_group() } 30;
+my $tidy = wait_for { !grep { !$alive{$_} } consumers_of_group() };
 ok($tidy, 'no dead consumer is left');
 
 is($_->stop, 0, 'SIGTERM') for @consumers;

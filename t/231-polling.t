@@ -147,7 +147,7 @@ $api->coupon('014', status => 2, real_win => 4, calculated => $api->now);
 ok((wait_for { $settle->log_text =~ /what=api reason="[^"]*connect/i }),
    'an API that is away is said');
 $api->come_up;
-ok((wait_for { operations('014') eq '4' } 90), '... and then asked again');
+ok((wait_for { operations('014') eq '4' } 300), '... and then asked again');
 like($settle->log_text, qr/"back again" what=api/, '... which is said');
 unlike($settle->log_text, qr/aborted/, 'what we break off is no failure');
 

@@ -26,7 +26,7 @@ my $inbox = '{coupons}:inbox';
 my $redis = start_redis();
 my $api = start_api();
 my $settle = start_settle(redis => $redis, api_config($api, interval => '1s',
-    window => '2s', confirm_after => '1s', timeout => '3s'));
+    window => '2s', confirm_after => '1s', timeout => '60s'));
 my $config = $settle->{config};
 
 my @wins = ('0', '10', '10.00', '"12.34"', '1e2', '0.01');
@@ -131,7 +131,7 @@ sub differing
 }
 
 
-ok((wait_for { !differing() } 90), 'the ledger is at the truth of the API')
+ok((wait_for { !differing() } 300), 'the ledger is at the truth of the API')
     or diag join ' ', 'differing:', differing();
 
 my ($twice) = ledger($config, 'SELECT count(*) FROM (SELECT 1

@@ -85,7 +85,7 @@ settled() {
 
 # ledger QUERY: from the database itself
 ledger() {
-    sqlite3 -readonly -cmd '.timeout 5000' -separator ' ' \
+    sqlite3 -readonly -cmd '.timeout 60000' -separator ' ' \
         "$dir/coupons.db" "$1"
 }
 
@@ -94,7 +94,7 @@ ledger() {
 operations() {
     local code=$1 expected=$2 got
 
-    wait_for 15 settled || fail 'the inbox was not emptied'
+    wait_for 60 settled || fail 'the inbox was not emptied'
     say "\$ coupon-settle show $code"
     settle show "$code" | shown
     got=$(ledger "SELECT operation_key, amount FROM coupon_operations

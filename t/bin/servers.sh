@@ -109,15 +109,15 @@ servers_start() {
     configure
 
     start redis redis-server "$dir/redis.conf"
-    wait_for 10 redis_cli ping || failed_to_start redis
+    wait_for 60 redis_cli ping || failed_to_start redis
 
     start settle build/coupon-settle run -c "$settle_ini"
     start nginx nginx -p "$dir/" -e "$dir/error.log" -c "$dir/nginx.conf" \
         -g 'daemon off;'
-    wait_for 10 curl -sS "http://127.0.0.1:$nginx_port/metrics" \
+    wait_for 60 curl -sS "http://127.0.0.1:$nginx_port/metrics" \
         || failed_to_start nginx
     # the database is there when coupon-settle has looked at the inbox
-    wait_for 10 redis_cli --no-raw xinfo groups '{coupons}:inbox' \
+    wait_for 60 redis_cli --no-raw xinfo groups '{coupons}:inbox' \
         || failed_to_start settle
 }
 
