@@ -213,13 +213,13 @@ static inline int
 cc_json_again(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
     cc_json_token_t *value)
 {
-    cc_json_token_t         plain;
-    const cc_json_name_t   *twin;
-    const cc_json_frame_t  *frame;
-    const unsigned char    *p, *next;
+    cc_json_token_t        plain;
+    cc_json_frame_t       *frame;
+    const cc_json_name_t  *twin;
+    const unsigned char   *p, *next;
 
     frame = &json->frames[json->depth - 1];
-    twin = &json->names.stack[json->names.nstack];
+    twin = &json->names.stack[frame->next];
     p = json->p;
 
     while (twin->wanted == wanted
@@ -234,7 +234,7 @@ cc_json_again(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
 
             json->p = next ? next : p + twin->lead.len;
             json->want = CC_JSON_WANT_NEXT;
-            json->names.nstack = (size_t) (twin - json->names.stack) + 1;
+            frame->next = (size_t) (twin - json->names.stack) + 1;
 
             return 1;
         }
@@ -246,7 +246,7 @@ cc_json_again(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
     if (p != json->p) {
         json->p = p;
         json->want = CC_JSON_WANT_NEXT;
-        json->names.nstack = (size_t) (twin - json->names.stack);
+        frame->next = (size_t) (twin - json->names.stack);
     }
 
     return 0;
@@ -437,8 +437,9 @@ cc_json_begin(cc_json_t *json, cc_json_token_t *token)
         return cc_json_fail(json, "JSON refused: nested too deeply");
     }
 
-    frame = &json->frames[json->depth++];
-    frame->first = json->names.nstack;
+    frame = &json->frames[json->depth];
+    frame->first = json->depth++ ? cc_json_names_within(frame - 1) : 0;
+    frame->next = frame->first;
     frame->marks = 0;
 
     token->escaped = 0;
@@ -470,7 +471,6 @@ cc_json_close(cc_json_t *json)
     }
 
     json->p++;
-    json->names.nstack = frame->first;
     json->want = --json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
 
     return frame->object ? CC_JSON_OBJECT_END : CC_JSON_ARRAY_END;

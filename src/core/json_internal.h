@@ -37,8 +37,7 @@ typedef struct {
 
     cc_json_name_t    *stack;       /* the names of all open objects; behind
                                        them what closed ones have left */
-    size_t             nstack;
-    size_t             stack_size;  /* always more than nstack */
+    size_t             stack_size;  /* by CC_JSON_FEW more than is in use */
 
     cc_json_name_t    *table;       /* open addressing, at most half full; */
     size_t             ntable;      /* what older texts left counts as free */
@@ -46,7 +45,9 @@ typedef struct {
 } cc_json_names_t;
 
 typedef struct {
-    size_t             first;       /* of its names on the stack */
+    size_t             first;       /* of its names on the stack, of an array:
+                                       of those of the objects in it */
+    size_t             next;        /* behind its last name */
     uint64_t           object;      /* its serial number; 0: an array */
     uint64_t           marks;       /* of its names so far, one bit each */
     uint64_t           twin;        /* 1: it has an older one's serial number,
@@ -247,10 +248,10 @@ cc_json_mark(const cc_json_token_t *token)
 
 static inline void
 cc_json_names_set(cc_json_name_t *name, const cc_json_frame_t *frame,
-    const cc_json_token_t *token, size_t i)
+    const cc_json_token_t *token)
 {
     name->object = frame->object;
-    name->first = (i == frame->first);
+    name->first = (frame->next == frame->first);
     name->token = *token;
     name->lead.len = SIZE_MAX;
 }
@@ -274,17 +275,33 @@ cc_json_names_add(cc_json_names_t *names, cc_json_frame_t *frame,
     seen = frame->marks & mark;
     frame->marks |= mark;
 
-    if (seen != 0 || names->nstack + 1 == names->stack_size
-        || names->nstack - frame->first >= CC_JSON_FEW)
+    if (seen != 0 || frame->next + CC_JSON_FEW + 1 >= names->stack_size
+        || frame->next - frame->first >= CC_JSON_FEW)
     {
         return cc_json_names_check(names, frame, token);
     }
 
-    cc_json_names_set(&names->stack[names->nstack], frame, token,
-                      names->nstack);
-    names->nstack++;
+    cc_json_names_set(&names->stack[frame->next], frame, token);
+    frame->next++;
 
     return NULL;
+}
+
+
+/*
+ * Where the names of what is in an object or array begin: with room for more of
+ * the outer's own, so that these, too, are still there when its brother comes.
+ */
+static inline size_t
+cc_json_names_within(const cc_json_frame_t *outer)
+{
+    size_t  few = outer->first + CC_JSON_FEW;
+
+    if (!outer->object) {
+        return outer->first;
+    }
+
+    return outer->next > few ? outer->next : few;
 }
 
 
@@ -294,7 +311,7 @@ cc_json_names_object(cc_json_names_t *names, cc_json_frame_t *frame)
 {
     cc_json_name_t  *name;
 
-    name = &names->stack[names->nstack];
+    name = &names->stack[frame->first];
 
     frame->twin = (name->first && name->object > names->before);
     frame->object = frame->twin ? name->object : ++names->objects;
@@ -328,8 +345,8 @@ cc_json_names_lead(cc_json_names_t *names, cc_json_frame_t *frame,
 
     /* names beyond the few are in the table, where twins do not come */
 
-    if (names->nstack - frame->first <= CC_JSON_FEW && value - p >= 4) {
-        name = &names->stack[names->nstack - 1];
+    if (frame->next - frame->first <= CC_JSON_FEW && value - p >= 4) {
+        name = &names->stack[frame->next - 1];
         name->lead.data = p;
         name->lead.len = (size_t) (value - p);
         name->wanted = wanted;

@@ -55,7 +55,6 @@ cc_json_names_reset(cc_json_names_t *names)
     cc_json_name_t  *smaller;
 
     names->before = names->objects;
-    names->nstack = 0;
     names->ntable = 0;
 
     if (names->stack_size > CC_JSON_KEEP) {
@@ -91,7 +90,7 @@ cc_json_names_check(cc_json_names_t *names, cc_json_frame_t *frame,
     const char      *error;
     cc_json_name_t  *name;
 
-    if (names->nstack + 1 == names->stack_size) {
+    if (frame->next + CC_JSON_FEW + 1 >= names->stack_size) {
         size = names->stack_size * 2;
         name = realloc(names->stack, size * sizeof(cc_json_name_t));
 
@@ -106,14 +105,14 @@ cc_json_names_check(cc_json_names_t *names, cc_json_frame_t *frame,
         names->stack_size = size;
     }
 
-    name = &names->stack[names->nstack];
-    cc_json_names_set(name, frame, token, names->nstack);
+    name = &names->stack[frame->next];
+    cc_json_names_set(name, frame, token);
 
-    size = names->nstack++ - frame->first;
+    size = frame->next++ - frame->first;
 
     if (size < CC_JSON_FEW) {
 
-        for (i = frame->first; i < names->nstack - 1; i++) {
+        for (i = frame->first; i < frame->next - 1; i++) {
             if (cc_json_same(&names->stack[i].token, token)) {
                 return cc_json_twice;
             }
@@ -142,7 +141,7 @@ cc_json_names_part(cc_json_names_t *names, cc_json_frame_t *frame)
     frame->object = ++names->objects;
     frame->twin = 0;
 
-    for (i = frame->first; i < names->nstack; i++) {
+    for (i = frame->first; i < frame->next; i++) {
         names->stack[i].object = frame->object;
         frame->marks |= cc_json_mark(&names->stack[i].token);
     }

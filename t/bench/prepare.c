@@ -4,7 +4,8 @@
  *   prepare FILE COUPONS COUNT SECRET
  *
  * COUNT requests of COUPONS coupons each, with three bets a coupon, about 430
- * bytes of JSON: the names and values that a provider sends.  The signature is
+ * bytes of JSON: the names and values that a provider sends, of which one stands
+ * behind the bets, as any may.  The signature is
  * the module's default, HMAC-SHA256 in hex in X-Signature.
  *
  * The batch ids begin with the time and the process, so that two files never
@@ -44,15 +45,15 @@ coupon(char *p, size_t size, unsigned long n)
     len = snprintf(p, size, "{\"coupon_code\":\"%012lu\",\"status\":2,"
                    "\"real_win\":%lu.%02lu,\"potential_win\":%lu.50,"
                    "\"amount\":10.00,\"currency\":\"EUR\","
-                   "\"created_at\":%lu,\"type\":\"express\","
-                   "\"events_data\":[", n, n % 900, n % 100, n % 900 + 100,
-                   1764547200000 + n);
+                   "\"created_at\":%lu,\"events_data\":[", n, n % 900,
+                   n % 100, n % 900 + 100, 1764547200000 + n);
 
     for (i = 0; i < BETS; i++) {
         len += bet(p + len, size - (size_t) len, n, i);
     }
 
-    len += snprintf(p + len, size - (size_t) len, "]}");
+    len += snprintf(p + len, size - (size_t) len,
+                    "],\"type\":\"express\"}");
 
     return (size_t) len;
 }
