@@ -173,9 +173,14 @@ is metric("coupon_callback_requests_total{$labels,result=\"foreign\"}"), 3,
 
 # --- the root changes, without a reload
 
-write_file("$root.new", read_file($other->{root}));
-rename "$root.new", $root or die $!;
+# At once: half of a file would be another bad one.
+sub replace
+{
+    write_file("$root.new", $_[0]);
+    rename "$root.new", $root or die $!;
+}
 
+replace(read_file($other->{root}));
 ok +(wait_for { delivered('/apple', apple_body($other)) eq $taken }),
    'another root is taken up';
 is delivered('/apple', apple_body($apple)), "401 unsigned $away",
@@ -184,7 +189,7 @@ is delivered('/apple', apple_body($apple)), "401 unsigned $away",
 my $errors = "coupon_callback_file_errors_total{$labels}";
 is metric($errors), 0, 'no bad file so far';
 
-write_file($root, "-----BEGIN CERTIFICATE-----\nnonsense\n");
+replace("-----BEGIN CERTIFICATE-----\nnonsense\n");
 ok +(wait_for { metric($errors) == 1 }), 'a bad file is counted';
 is delivered('/apple', apple_body($other)), $taken, '... and the old root kept';
 like read_file($nginx->{error_log}),
@@ -195,7 +200,7 @@ unlink $root;
 ok +(wait_for { metric($errors) == 2 }), 'a file that is gone is counted';
 is delivered('/apple', apple_body($other)), $taken, '... and the old root kept';
 
-write_file($root, read_file($apple->{root}));
+replace(read_file($apple->{root}));
 ok +(wait_for { delivered('/apple', apple_body($apple)) eq $taken }),
    'a good file is taken up again';
 

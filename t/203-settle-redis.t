@@ -224,7 +224,7 @@ is(pending($redis), 1, '... leaves what is younger alone');
 
 my @pair = map { my $c = settle_config(redis => $redis,
                                        store => 'sqlite:' . workdir() . '/pair.db');
-                 write_file($c, read_file($c) =~ s/\[redis\]/[redis]\nconsumer = p$_/r) }
+                 write_file($c, read_file($c) =~ s/\[redis\]/[redis]\nconsumer = p$_\nclaim_after = 1h/r) }
            1, 2;
 $one->stop;
 my $before = $number;
