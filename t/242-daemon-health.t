@@ -273,7 +273,7 @@ $postgres->sql('SET ROLE coupon; CREATE FUNCTION hold() RETURNS trigger
     CREATE TRIGGER hold BEFORE INSERT ON coupon_operations FOR EACH ROW
         EXECUTE FUNCTION hold()');
 $redis->cmd('MULTI');
-add() for 1 .. 70;
+add() for 1 .. 600;                  # more than are settled together
 $redis->cmd('EXEC');
 becomes('503 waiting for the wallet, whose trigger holds every batch',
         'a wallet that holds all');
