@@ -26,8 +26,8 @@ struct cc_json_s {
     const unsigned char  *end;
     const char           *error;
     cc_json_want_e        want;
-    unsigned              depth;
-    cc_json_frame_t       frames[CC_JSON_DEPTH];
+    cc_json_frame_t      *frame;
+    cc_json_frame_t       frames[CC_JSON_DEPTH + 1];   /* first: the text's */
     cc_json_names_t       names;
 };
 
@@ -53,6 +53,7 @@ CC_NOINLINE static cc_json_type_e cc_json_word(cc_json_t *json,
     cc_json_type_e type);
 static inline const unsigned char *cc_json_blanks_end(const unsigned char *p,
     const unsigned char *end);
+static inline cc_json_want_e cc_json_behind_value(const cc_json_t *json);
 static int cc_json_fail(cc_json_t *json, const char *error);
 
 
@@ -93,7 +94,7 @@ cc_json_open(cc_json_t *json, cc_str_t text)
     json->end = text.len ? text.data + text.len : text.data;
     json->error = NULL;
     json->want = CC_JSON_WANT_VALUE;
-    json->depth = 0;
+    json->frame = json->frames;
 
     cc_json_names_reset(&json->names);
 }
@@ -114,7 +115,7 @@ cc_json_next(cc_json_t *json, cc_json_token_t *token)
     p = cc_json_blanks_end(json->p, end);
 
     if (json->want == CC_JSON_WANT_NEXT && p < end && *p == ',') {
-        json->want = json->frames[json->depth - 1].object
+        json->want = json->frame->object
                      ? CC_JSON_WANT_NAME : CC_JSON_WANT_VALUE;
         p = cc_json_blanks_end(p + 1, end);
     }
@@ -218,7 +219,7 @@ cc_json_again(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
     const cc_json_name_t  *twin;
     const unsigned char   *p, *next;
 
-    frame = &json->frames[json->depth - 1];
+    frame = json->frame;
     twin = &json->names.stack[frame->next];
     p = json->p;
 
@@ -274,8 +275,8 @@ cc_json_new_member(cc_json_t *json, const cc_str_t *wanted,
     }
 
     name->which = cc_json_which(wanted, name);
-    cc_json_names_lead(&json->names, &json->frames[json->depth - 1], lead,
-                       json->p, wanted, name->which);
+    cc_json_names_lead(&json->names, json->frame, lead, json->p, wanted,
+                       name->which);
 
     return cc_json_value(json, value);
 }
@@ -320,8 +321,7 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
     token->type = CC_JSON_NAME;
     token->which = 0;
 
-    json->error = cc_json_names_add(&json->names,
-                                    &json->frames[json->depth - 1], token);
+    json->error = cc_json_names_add(&json->names, json->frame, token);
 
     if (json->error != NULL) {
         return 0;
@@ -358,14 +358,14 @@ cc_json_scalar(cc_json_t *json, cc_json_token_t *token)
 
     if (end != NULL) {
         json->p = end;
-        json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+        json->want = cc_json_behind_value(json);
         return token->type;
     }
 
     switch (*json->p) {
 
     case '"':
-        json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+        json->want = cc_json_behind_value(json);
         json->error = cc_json_string(&json->p, json->end, token);
         return token->type = json->error ? CC_JSON_ERROR : CC_JSON_STRING;
 
@@ -433,12 +433,12 @@ cc_json_begin(cc_json_t *json, cc_json_token_t *token)
 {
     cc_json_frame_t  *frame;
 
-    if (json->depth == CC_JSON_DEPTH) {
+    if (cc_json_depth(json) == CC_JSON_DEPTH) {
         return cc_json_fail(json, "JSON refused: nested too deeply");
     }
 
-    frame = &json->frames[json->depth];
-    frame->first = json->depth++ ? cc_json_names_within(frame - 1) : 0;
+    frame = ++json->frame;
+    frame->first = cc_json_names_within(frame - 1);
     frame->next = frame->first;
     frame->marks = 0;
 
@@ -464,14 +464,15 @@ cc_json_close(cc_json_t *json)
 {
     cc_json_frame_t  *frame;
 
-    frame = &json->frames[json->depth - 1];
+    frame = json->frame;
 
     if (*json->p != (frame->object ? '}' : ']')) {
         return cc_json_fail(json, "no JSON: a comma or an end is missing");
     }
 
     json->p++;
-    json->want = --json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+    json->frame--;
+    json->want = cc_json_behind_value(json);
 
     return frame->object ? CC_JSON_OBJECT_END : CC_JSON_ARRAY_END;
 }
@@ -489,7 +490,7 @@ cc_json_word(cc_json_t *json, cc_json_token_t *token, const char *word,
 
     token->raw.len = len;
     json->p += len;
-    json->want = json->depth ? CC_JSON_WANT_NEXT : CC_JSON_WANT_NOTHING;
+    json->want = cc_json_behind_value(json);
 
     return token->type = type;
 }
@@ -498,7 +499,7 @@ cc_json_word(cc_json_t *json, cc_json_token_t *token, const char *word,
 unsigned
 cc_json_depth(const cc_json_t *json)
 {
-    return json->depth;
+    return (unsigned) (json->frame - json->frames);
 }
 
 
@@ -508,12 +509,11 @@ cc_json_leave(cc_json_t *json, unsigned depth)
     cc_json_type_e   type;
     cc_json_token_t  name, value;
 
-    while (json->depth > depth) {
+    while (cc_json_depth(json) > depth) {
 
         /* a name whose value was not read yet leaves an object in its middle */
 
-        type = json->frames[json->depth - 1].object
-               && json->want != CC_JSON_WANT_VALUE
+        type = json->frame->object && json->want != CC_JSON_WANT_VALUE
                ? cc_json_member(json, NULL, &name, &value)
                : cc_json_next(json, &value);
 
@@ -530,7 +530,7 @@ int
 cc_json_skip_nested(cc_json_t *json, const cc_json_token_t *token,
     cc_str_t *raw)
 {
-    if (cc_json_leave(json, json->depth - 1) != 0) {
+    if (cc_json_leave(json, cc_json_depth(json) - 1) != 0) {
         return -1;
     }
 
@@ -571,6 +571,14 @@ cc_json_blanks_end(const unsigned char *p, const unsigned char *end)
     }
 
     return p;
+}
+
+
+static inline cc_json_want_e
+cc_json_behind_value(const cc_json_t *json)
+{
+    return json->frame > json->frames ? CC_JSON_WANT_NEXT
+                                      : CC_JSON_WANT_NOTHING;
 }
 
 

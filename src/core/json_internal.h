@@ -196,9 +196,7 @@ cc_json_plain_end(const unsigned char *p, const unsigned char *end)
 static inline int
 cc_json_same_bytes(const unsigned char *a, const unsigned char *b, size_t len)
 {
-    size_t    i;
     uint32_t  a4, b4, a4_end, b4_end;
-    uint64_t  a8, b8;
 
     if (len < 8) {
         memcpy(&a4, a, 4);
@@ -209,19 +207,14 @@ cc_json_same_bytes(const unsigned char *a, const unsigned char *b, size_t len)
         return a4 == b4 && a4_end == b4_end;
     }
 
-    for (i = 8; i < len; i += 8) {
-        memcpy(&a8, a + i - 8, 8);
-        memcpy(&b8, b + i - 8, 8);
-
-        if (a8 != b8) {
+    for ( /* void */ ; len > 16; len -= 8, a += 8, b += 8) {
+        if (cc_json_eight(a) != cc_json_eight(b)) {
             return 0;
         }
     }
 
-    memcpy(&a8, a + len - 8, 8);
-    memcpy(&b8, b + len - 8, 8);
-
-    return a8 == b8;
+    return ((cc_json_eight(a) ^ cc_json_eight(b))
+            | (cc_json_eight(a + len - 8) ^ cc_json_eight(b + len - 8))) == 0;
 }
 
 
