@@ -10,6 +10,10 @@
 #include <endian.h>
 #include <limits.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "json.h"
 
 
@@ -162,22 +166,68 @@ cc_json_number_end(const unsigned char *p, const unsigned char *end)
 
 
 /*
+ * Which of the eight may not stand in a string as they are?  A quote with bit 1
+ * turned is a blank, and borrows as what is below a blank does.
+ */
+static inline uint64_t
+cc_json_special(const unsigned char *p)
+{
+    uint64_t  word = cc_json_eight(p);
+
+    return (word | ((word ^ CC_JSON_EACH * 2) - CC_JSON_EACH * '!')
+            | ((word ^ CC_JSON_EACH * '\\') - CC_JSON_EACH))
+           & CC_JSON_EACH * 0x80;
+}
+
+
+#ifdef __SSE2__
+
+/*
+ * … and of sixteen, a bit each.  Most strings are shorter, so that there is no
+ * second round, whose number the processor would have to guess.
+ */
+static inline unsigned
+cc_json_special_16(const unsigned char *p)
+{
+    __m128i  bytes, found;
+
+    bytes = _mm_loadu_si128((const __m128i *) (const void *) p);
+
+    /* with a sign what is not ASCII is below a blank, too */
+
+    found = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+
+    return (unsigned) _mm_movemask_epi8(found);
+}
+
+#endif
+
+
+/*
  * The first byte that may not stand in a string as it is: a quote, \, a control
  * character, or one of a character that is not ASCII; else the end.
  */
 static inline const unsigned char *
 cc_json_plain_end(const unsigned char *p, const unsigned char *end)
 {
-    uint64_t  word, found;
+    uint64_t  found;
+
+#ifdef __SSE2__
+
+    for ( /* void */ ; end - p >= 16; p += 16) {
+        found = cc_json_special_16(p);
+
+        if (found != 0) {
+            return p + __builtin_ctzll(found);
+        }
+    }
+
+#endif
 
     for ( /* void */ ; end - p >= 8; p += 8) {
-        word = cc_json_eight(p);
-
-        /* a quote with bit 1 turned is a blank: it borrows as what is below */
-
-        found = word | ((word ^ CC_JSON_EACH * 2) - CC_JSON_EACH * '!')
-                | ((word ^ CC_JSON_EACH * '\\') - CC_JSON_EACH);
-        found &= CC_JSON_EACH * 0x80;
+        found = cc_json_special(p);
 
         if (found != 0) {
             return p + cc_json_first(found);

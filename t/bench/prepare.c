@@ -4,9 +4,9 @@
  *   prepare FILE COUPONS COUNT SECRET
  *
  * COUNT requests of COUPONS coupons each, with three bets a coupon, about 430
- * bytes of JSON: the names and values that a provider sends, of which one stands
- * behind the bets, as any may.  The signature is
- * the module's default, HMAC-SHA256 in hex in X-Signature.
+ * bytes of JSON: the names and values that a provider sends, one of them behind
+ * the bets, where any may stand.  The signature is the module's default,
+ * HMAC-SHA256 in hex in X-Signature.
  *
  * The batch ids begin with the time and the process, so that two files never
  * hold the same delivery.
