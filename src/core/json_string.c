@@ -54,10 +54,15 @@ cc_json_string(const unsigned char **pp, const unsigned char *end,
 
         } else if (*p == '\\') {
             token->escaped = 1;
-            error = cc_json_escape(&p, end);
+
+            do {
+                error = cc_json_escape(&p, end);
+            } while (error == NULL && p < end && *p == '\\');
 
         } else {
-            error = cc_json_utf8(&p, end);
+            do {
+                error = cc_json_utf8(&p, end);
+            } while (error == NULL && p < end && *p >= 0x80);
         }
     }
 
@@ -77,7 +82,9 @@ cc_json_escape(const unsigned char **pp, const unsigned char *end)
     p = *pp;
     left = (size_t) (end - p);
 
-    if (left >= 2 && p[1] != '\0' && strchr("\"\\/bfnrt", p[1]) != NULL) {
+    if (left >= 2 && p[1] != 'u' && p[1] != '\0'
+        && strchr("\"\\/bfnrt", p[1]) != NULL)
+    {
         *pp = p + 2;
         return NULL;
     }
@@ -317,21 +324,24 @@ cc_json_spelling_next(cc_spelling_t *s)
 static unsigned
 cc_json_hex4(const unsigned char *p)
 {
-    unsigned  i, n, c;
+    unsigned  a, b, c, d;
 
-    for (i = 0, n = 0; i < 4; i++) {
-        c = p[i];
+    /* 16 more than the digit is worth; 0: it is none */
 
-        if (c >= '0' && c <= '9') {
-            n = n << 4 | (c - '0');
+    static const unsigned char  digits[256] = {
+        ['0'] = 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+        ['A'] = 26, 27, 28, 29, 30, 31,
+        ['a'] = 26, 27, 28, 29, 30, 31
+    };
 
-        } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') {
-            n = n << 4 | ((c | 0x20) - 'a' + 10);
+    a = digits[p[0]];
+    b = digits[p[1]];
+    c = digits[p[2]];
+    d = digits[p[3]];
 
-        } else {
-            return 0x10000;
-        }
+    if (!(a & b & c & d & 16)) {
+        return 0x10000;
     }
 
-    return n;
+    return (a & 15) << 12 | (b & 15) << 8 | (c & 15) << 4 | (d & 15);
 }
