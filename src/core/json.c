@@ -262,6 +262,7 @@ cc_json_new_member(cc_json_t *json, const cc_str_t *wanted,
     const unsigned char  *lead;
 
     lead = json->p;
+    name->which = 0;
     type = cc_json_next(json, name);
 
     if (type != CC_JSON_NAME) {

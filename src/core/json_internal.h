@@ -95,7 +95,7 @@ CC_MUST_USE const char *cc_json_string(const unsigned char **pp,
 /*
  * Most bytes of a JSON text are looked at eight at a time.  A byte that is
  * looked for sets its high bit: it has it already, or a subtraction borrows, or
- * an addition makes it.  What is borrowed or carried also goes on into the bytes
+ * an addition makes it.  What is borrowed or carried also goes on into bytes
  * behind, so that only the first bit that is set tells the truth.
  */
 static inline uint64_t

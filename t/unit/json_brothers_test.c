@@ -7,10 +7,10 @@
  * found at every depth and behind every kind of value; then bytes of them are
  * changed.  The plain reader is json_model.h.  Ours goes through them by
  * cc_json_next(), cc_json_member(), of all names or of some, cc_json_skip() and
- * cc_json_leave(), thrown together anew for each text, and is used for many, while every text is freed
- * behind it: what it still has of an older one, the sanitizer knows.  Some
- * lists lie in objects of so many names that the reader's memory grows among
- * brothers.
+ * cc_json_leave(), thrown together anew for each text, and is used for many,
+ * while every text is freed behind it: what it still has of an older one, the
+ * sanitizer knows.  Some lists lie in objects of so many names that the
+ * reader's memory grows among brothers.
  */
 
 #include "json_model.h"
