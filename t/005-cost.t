@@ -12,7 +12,7 @@ use File::Temp 'tempdir';
 use Test::More;
 
 # coupons => instructions for a body
-my %table = (1 => 11_100, 10 => 46_700, 100 => 408_000);
+my %table = (1 => 10_600, 10 => 43_900, 100 => 383_000);
 my $tolerance = 0.25;
 my $dir = tempdir(CLEANUP => 1);
 
