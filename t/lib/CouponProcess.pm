@@ -8,8 +8,9 @@ package CouponProcess;
 #   command              [program, arguments]
 #   env                  { NAME => value } on top of the environment
 #   quit                 signal of a clean stop (TERM)
-#   ready                what its log says when it is up (a pattern): start()
-#                        waits for that, or for its end
+#   ready                what its log says when it is up (a pattern), or code
+#                        that is true then: start() waits for that, or for its
+#                        end
 #
 # Every other key of new() is kept for whoever made the object.
 
@@ -48,13 +49,22 @@ sub start
     push @started, $self unless grep { $_ == $self } @started;
 
     my $deadline = time + 60;
-    while ($self->{ready} && $self->alive && time < $deadline
-           && substr($self->log_text, $offset) !~ $self->{ready})
-    {
+    until ($self->ready($offset) || !$self->alive || time > $deadline) {
         sleep 0.01;
     }
 
     return $self;
+}
+
+
+# Whether it is up, by its log behind the offset.
+sub ready
+{
+    my ($self, $offset) = @_;
+    my $ready = $self->{ready} // return 1;
+
+    return ref $ready eq 'CODE' ? $ready->($self)
+           : substr($self->log_text, $offset) =~ $ready;
 }
 
 
