@@ -71,8 +71,8 @@ typedef struct {
 
 /*
  * conf, store (open or not) and api outlive it.  eager: what waits is asked for
- * at once, not confirm_after later, and not again soon: a round is to end, however
- * long the answers take.
+ * at once, not confirm_after later, and not again soon: a round is to end,
+ * however long the answers take.
  */
 void cs_poll_init(cs_poll_t *poll, const cs_conf_t *conf, cs_store_t *store,
     cs_api_t *api, unsigned eager);
