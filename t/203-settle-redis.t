@@ -224,7 +224,8 @@ is(pending($redis), 1, '... leaves what is younger alone');
 
 my @pair = map { my $c = settle_config(redis => $redis,
                                        store => 'sqlite:' . workdir() . '/pair.db');
-                 write_file($c, read_file($c) =~ s/\[redis\]/[redis]\nconsumer = p$_\nclaim_after = 1h/r) }
+                 my $more = "consumer = p$_\nclaim_after = 1h\n";
+                 write_file($c, read_file($c) =~ s/\[redis\]\n/$&$more/r) }
            1, 2;
 $one->stop;
 my $before = $number;
