@@ -8,56 +8,16 @@
 
 #include <stdlib.h>
 
-#include "json_internal.h"
+#include "json_reader.h"
 
 
-typedef enum {
-    CC_JSON_WANT_VALUE = 0,
-    CC_JSON_WANT_VALUE_OR_END,      /* behind [ */
-    CC_JSON_WANT_NAME,              /* behind , in an object */
-    CC_JSON_WANT_NAME_OR_END,       /* behind { */
-    CC_JSON_WANT_NEXT,              /* behind a value: , or the end */
-    CC_JSON_WANT_NOTHING            /* behind the whole value */
-} cc_json_want_e;
-
-struct cc_json_s {
-    const unsigned char  *start;
-    const unsigned char  *p;
-    const unsigned char  *end;
-    const char           *error;
-    cc_json_want_e        want;
-    cc_json_frame_t      *frame;
-    cc_json_frame_t       frames[CC_JSON_DEPTH + 1];   /* first: the text's */
-    cc_json_names_t       names;
-};
-
-
-static inline int cc_json_again(cc_json_t *json, const cc_str_t *wanted,
-    cc_json_token_t *name, cc_json_token_t *value);
-CC_NOINLINE static cc_json_type_e cc_json_new_member(cc_json_t *json,
-    const cc_str_t *wanted, cc_json_token_t *name, cc_json_token_t *value);
-static unsigned cc_json_which(const cc_str_t *wanted,
-    const cc_json_token_t *name);
-CC_NOINLINE static int cc_json_name(cc_json_t *json, cc_json_token_t *token);
-static inline cc_json_type_e cc_json_value(cc_json_t *json,
-    cc_json_token_t *token);
-CC_NOINLINE static cc_json_type_e cc_json_scalar(cc_json_t *json,
-    cc_json_token_t *token);
-static inline const unsigned char *cc_json_plain(cc_json_token_t *token,
-    const unsigned char *p, const unsigned char *end);
-CC_NOINLINE static cc_json_type_e cc_json_begin(cc_json_t *json,
-    cc_json_token_t *token);
-static cc_json_type_e cc_json_close(cc_json_t *json);
+static int cc_json_name(cc_json_t *json, cc_json_token_t *token);
 CC_NOINLINE static cc_json_type_e cc_json_word(cc_json_t *json,
     cc_json_token_t *token, const char *word, size_t len,
     cc_json_type_e type);
-static inline const unsigned char *cc_json_blanks_end(const unsigned char *p,
-    const unsigned char *end);
-static inline cc_json_want_e cc_json_behind_value(const cc_json_t *json);
-static int cc_json_fail(cc_json_t *json, const char *error);
 
 
-static const char  cc_json_too_early[] = "no JSON: it ends too early";
+const char  cc_json_too_early[] = "no JSON: it ends too early";
 
 
 cc_json_t *
@@ -170,141 +130,6 @@ cc_json_next(cc_json_t *json, cc_json_token_t *token)
 }
 
 
-cc_json_type_e
-cc_json_member(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
-    cc_json_token_t *value)
-{
-    cc_json_type_e  type;
-
-    value->type = CC_JSON_ERROR;
-
-    if (json->error != NULL) {
-        return CC_JSON_ERROR;
-    }
-
-    do {
-        if (cc_json_again(json, wanted, name, value)) {
-            type = value->type ? value->type : cc_json_value(json, value);
-
-        } else if (json->p < json->end && *json->p == '}') {
-            return value->type = cc_json_close(json);
-
-        } else {
-            type = cc_json_new_member(json, wanted, name, value);
-        }
-
-        if (type == CC_JSON_ERROR || type == CC_JSON_OBJECT_END
-            || name->which != CC_JSON_UNWANTED)
-        {
-            return type;
-        }
-
-    } while (cc_json_skip(json, value, NULL) == 0);
-
-    return value->type = CC_JSON_ERROR;
-}
-
-
-/*
- * Members that are their twin's again: passes over those that are plain and not
- * wanted.  Returns 1 with the next, whose value is still to be read if it is
- * not plain; 0 where the object ends or goes its own way.
- */
-static inline int
-cc_json_again(cc_json_t *json, const cc_str_t *wanted, cc_json_token_t *name,
-    cc_json_token_t *value)
-{
-    cc_json_token_t        plain;
-    cc_json_frame_t       *frame;
-    const cc_json_name_t  *twin;
-    const unsigned char   *p, *next;
-
-    frame = json->frame;
-    twin = &json->names.stack[frame->next];
-    p = json->p;
-
-    while (twin->wanted == wanted
-           && cc_json_names_again(twin, frame, p, json->end))
-    {
-        next = cc_json_plain(&plain, p + twin->lead.len, json->end);
-
-        if (next == NULL || twin->token.which != CC_JSON_UNWANTED) {
-            *name = twin->token;
-            name->raw.data = p + (twin->token.raw.data - twin->lead.data);
-            *value = plain;
-
-            json->p = next ? next : p + twin->lead.len;
-            json->want = CC_JSON_WANT_NEXT;
-            frame->next = (size_t) (twin - json->names.stack) + 1;
-
-            return 1;
-        }
-
-        twin++;
-        p = next;
-    }
-
-    if (p != json->p) {
-        json->p = p;
-        json->want = CC_JSON_WANT_NEXT;
-        frame->next = (size_t) (twin - json->names.stack);
-    }
-
-    return 0;
-}
-
-
-static cc_json_type_e
-cc_json_new_member(cc_json_t *json, const cc_str_t *wanted,
-    cc_json_token_t *name, cc_json_token_t *value)
-{
-    cc_json_type_e        type;
-    const unsigned char  *lead;
-
-    lead = json->p;
-    name->which = 0;
-    type = cc_json_next(json, name);
-
-    if (type != CC_JSON_NAME) {
-        return value->type = type;
-    }
-
-    json->p = cc_json_blanks_end(json->p, json->end);
-
-    if (json->p == json->end) {
-        return cc_json_fail(json, cc_json_too_early);
-    }
-
-    name->which = cc_json_which(wanted, name);
-    cc_json_names_lead(&json->names, json->frame, lead, json->p, wanted,
-                       name->which);
-
-    return cc_json_value(json, value);
-}
-
-
-static unsigned
-cc_json_which(const cc_str_t *wanted, const cc_json_token_t *name)
-{
-    unsigned  i;
-
-    if (wanted == NULL) {
-        return 0;
-    }
-
-    for (i = 0; wanted[i].data != NULL; i++) {
-        if (name->escaped
-            ? cc_json_spells(name, (const char *) wanted[i].data)
-            : cc_str_equal(name->raw, wanted[i]))
-        {
-            return i;
-        }
-    }
-
-    return CC_JSON_UNWANTED;
-}
-
-
 /* a name with its colon */
 static int
 cc_json_name(cc_json_t *json, cc_json_token_t *token)
@@ -342,15 +167,7 @@ cc_json_name(cc_json_t *json, cc_json_token_t *token)
 }
 
 
-static inline cc_json_type_e
-cc_json_value(cc_json_t *json, cc_json_token_t *token)
-{
-    return (*json->p | 0x20) == '{' ? cc_json_begin(json, token)
-                                    : cc_json_scalar(json, token);
-}
-
-
-static cc_json_type_e
+cc_json_type_e
 cc_json_scalar(cc_json_t *json, cc_json_token_t *token)
 {
     const unsigned char  *end;
@@ -384,52 +201,7 @@ cc_json_scalar(cc_json_t *json, cc_json_token_t *token)
 }
 
 
-/*
- * A number, or a string without anything special in it: sets the token and
- * returns where it ends.  Returns NULL for whatever else, and where something
- * is wrong: the token then has no type, and begins at p.
- */
-static inline const unsigned char *
-cc_json_plain(cc_json_token_t *token, const unsigned char *p,
-    const unsigned char *end)
-{
-    const unsigned char  *start = p;
-
-    token->type = CC_JSON_ERROR;
-    token->escaped = 0;
-    token->raw.data = p;
-    token->raw.len = 0;
-
-    if (*p == '"') {
-        p = cc_json_plain_end(p + 1, end);
-
-        if (p == end || *p != '"') {
-            return NULL;
-        }
-
-        token->type = CC_JSON_STRING;
-        token->raw.data = start + 1;
-        token->raw.len = (size_t) (p - start) - 1;
-
-        return p + 1;
-    }
-
-    if (*p > '9') {
-        return NULL;
-    }
-
-    p = cc_json_number_end(p, end);
-
-    if (p != NULL) {
-        token->type = CC_JSON_NUMBER;
-        token->raw.len = (size_t) (p - start);
-    }
-
-    return p;
-}
-
-
-static cc_json_type_e
+cc_json_type_e
 cc_json_begin(cc_json_t *json, cc_json_token_t *token)
 {
     cc_json_frame_t  *frame;
@@ -460,7 +232,7 @@ cc_json_begin(cc_json_t *json, cc_json_token_t *token)
 }
 
 
-static cc_json_type_e
+cc_json_type_e
 cc_json_close(cc_json_t *json)
 {
     cc_json_frame_t  *frame;
@@ -559,32 +331,8 @@ cc_json_offset(const cc_json_t *json)
 
 
 /* mostly there are none, which one comparison tells */
-static inline const unsigned char *
-cc_json_blanks_end(const unsigned char *p, const unsigned char *end)
-{
-    while (p < end && *p <= ' ') {
-
-        if (*p != ' ' && *p != '\n' && *p != '\r' && *p != '\t') {
-            break;
-        }
-
-        p++;
-    }
-
-    return p;
-}
-
-
-static inline cc_json_want_e
-cc_json_behind_value(const cc_json_t *json)
-{
-    return json->frame > json->frames ? CC_JSON_WANT_NEXT
-                                      : CC_JSON_WANT_NOTHING;
-}
-
-
 /* CC_JSON_ERROR and "no" are both 0 */
-static int
+int
 cc_json_fail(cc_json_t *json, const char *error)
 {
     json->error = error;

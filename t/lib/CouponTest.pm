@@ -229,8 +229,10 @@ sub start_nginx
         env => { sanitizer_env() }, quit => 'QUIT',
         port => free_port(), error_log => "$path/error.log",
         access_log => "$path/access.log", configure => \&nginx_conf,
-        # before it has workers, a signal may kill it
-        ready => sub { $_[0]->children },
+        # before it has workers, if it is to have any, a signal may kill it
+        ready => sub {
+            ($options{main} // '') =~ /master_process off/ || $_[0]->children
+        },
     );
     write_file("$path/nginx.conf", nginx_conf($self, %options));
     $self->start;
