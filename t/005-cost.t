@@ -12,7 +12,7 @@ use File::Temp 'tempdir';
 use Test::More;
 
 # coupons => instructions for a body
-my %table = (1 => 10_600, 10 => 43_900, 100 => 383_000);
+my %table = (1 => 10_700, 10 => 45_400, 100 => 397_000);
 my $tolerance = 0.25;
 my $dir = tempdir(CLEANUP => 1);
 

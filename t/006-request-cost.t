@@ -18,7 +18,7 @@ use CouponTest qw(read_file start_nginx start_redis workdir);
 use Test::More;
 
 # coupons => instructions for a callback
-my %table = (1 => 32_500, 10 => 69_800, 100 => 428_000);
+my %table = (1 => 32_700, 10 => 71_300, 100 => 442_000);
 my $tolerance = 0.25;
 my $dir = workdir();
 my ($few, $many) = (100, 300);

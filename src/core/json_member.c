@@ -1,9 +1,8 @@
 /*
  * Reading an object member by member.
  *
- * Objects of a list mostly have the same names in the same order: such an object
- * is the twin of the one before, and its names are compared with that one's
- * instead of being read.
+ * Objects of a list mostly have the same names in the same order.  Such a one is
+ * the twin of the one before: its names are compared, instead of being read.
  */
 
 #include "json_reader.h"
