@@ -1,8 +1,8 @@
 /*
  * Reading an object member by member.
  *
- * Objects of a list mostly have the same names in the same order.  Such a one is
- * the twin of the one before: its names are compared, instead of being read.
+ * The objects of a list mostly have the same names in the same order.  Each is
+ * then the twin of the one before: its names are compared, not read.
  */
 
 #include "json_reader.h"
