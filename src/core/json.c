@@ -330,7 +330,6 @@ cc_json_offset(const cc_json_t *json)
 }
 
 
-/* mostly there are none, which one comparison tells */
 /* CC_JSON_ERROR and "no" are both 0 */
 int
 cc_json_fail(cc_json_t *json, const char *error)

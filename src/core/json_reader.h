@@ -95,6 +95,7 @@ cc_json_plain(cc_json_token_t *token, const unsigned char *p,
 }
 
 
+/* mostly there are none, which one comparison tells */
 static inline const unsigned char *
 cc_json_blanks_end(const unsigned char *p, const unsigned char *end)
 {

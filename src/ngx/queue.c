@@ -285,15 +285,20 @@ static ngx_http_coupon_ticket_t *
 ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
     ngx_http_coupon_command_t *commands, ngx_uint_t n, redisCallbackFn *last)
 {
-    size_t                         size;
+    size_t                         size, apart;
     u_char                        *text, *p;
     ngx_uint_t                     i;
     ngx_http_coupon_redis_conn_t  *conn;
 
     size = 0;
+    apart = 0;
 
     for (i = 0; i < n; i++) {
         size += ngx_http_coupon_command_size(&commands[i]);
+
+        if (commands[i].apart) {
+            apart += commands[i].len[commands[i].argc - 1];
+        }
     }
 
     text = ngx_alloc(size, ngx_cycle->log);
@@ -320,10 +325,11 @@ ngx_http_coupon_queue_send(ngx_http_coupon_ticket_t *ticket,
         }
     }
 
+    size = p - text + apart;
     ngx_free(text);
 
     if (i == n) {
-        ngx_http_coupon_redis_push(conn);
+        ngx_http_coupon_redis_push(conn, size);
         return ticket;
     }
 

@@ -84,6 +84,7 @@ struct ngx_http_coupon_redis_conn_s {
     ngx_event_t                     write;      /* posted: once a loop turn */
     ngx_event_t                     lost;       /* posted: clear up */
     ngx_event_t                     timer;      /* of the present state */
+    size_t                          gathered;   /* bytes, not yet written */
     unsigned                        writing:1;
     unsigned                        useless:1;  /* UP, and of no use to us */
 
@@ -209,11 +210,13 @@ ngx_int_t ngx_http_coupon_redis_attach(ngx_http_coupon_redis_conn_t *conn,
     ngx_log_t *log);
 
 /*
- * redis_event.c: called when a transaction was queued.  Writes what is gathered
- * if it is worth a system call, so that Redis works while this turn of the loop
- * takes in more.  Calls nobody back: what goes wrong shows in the last write.
+ * redis_event.c: called when a transaction of so many bytes was queued.  Writes
+ * what is gathered if it is worth a system call, so that Redis works while this
+ * turn of the loop takes in more.  Calls nobody back: what goes wrong shows in
+ * the last write.
  */
-void ngx_http_coupon_redis_push(ngx_http_coupon_redis_conn_t *conn);
+void ngx_http_coupon_redis_push(ngx_http_coupon_redis_conn_t *conn,
+    size_t size);
 
 /* redis_stray.c: a reply too many shall end the connection, not the worker */
 void ngx_http_coupon_redis_watch_replies(ngx_http_coupon_redis_conn_t *conn);

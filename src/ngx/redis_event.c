@@ -48,6 +48,7 @@ ngx_http_coupon_redis_attach(ngx_http_coupon_redis_conn_t *conn,
 
     conn->connection = c;
     conn->fd = c->fd;
+    conn->gathered = 0;
     conn->writing = 0;
 
     conn->write.data = conn;
@@ -105,6 +106,7 @@ ngx_http_coupon_redis_do_write(ngx_http_coupon_redis_conn_t *conn)
         return;
     }
 
+    conn->gathered = 0;
     conn->writing = 1;
     redisAsyncHandleWrite(conn->ac);
     conn->writing = 0;
@@ -116,13 +118,16 @@ ngx_http_coupon_redis_do_write(ngx_http_coupon_redis_conn_t *conn)
  * requests lasts longer than Redis needs for all of them.
  */
 void
-ngx_http_coupon_redis_push(ngx_http_coupon_redis_conn_t *conn)
+ngx_http_coupon_redis_push(ngx_http_coupon_redis_conn_t *conn, size_t size)
 {
     int  done;
 
+    conn->gathered += size;
+
     if (!conn->connection->write->active
-        && sdslen(conn->ac->c.obuf) >= NGX_HTTP_COUPON_REDIS_PUSH)
+        && conn->gathered >= NGX_HTTP_COUPON_REDIS_PUSH)
     {
+        conn->gathered = 0;
         (void) redisBufferWrite(&conn->ac->c, &done);
     }
 }

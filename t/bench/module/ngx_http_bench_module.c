@@ -356,7 +356,7 @@ ngx_http_bench_store(ngx_http_bench_main_conf_t *bmcf, ngx_http_request_t *r,
     }
 
     conn->waiting++;
-    ngx_http_coupon_redis_push(conn);
+    ngx_http_coupon_redis_push(conn, body.len);
 
     return NGX_OK;
 }
