@@ -115,7 +115,7 @@ sub refused
 
     my $other = get($nginx, '/other');
     is($other->{body}, "as ever\n", '... other locations are unharmed');
-    ok($other->{time} < PATIENCE, '... and do not wait for Redis');
+    ok($other->{time} < TIMEOUT, '... and do not wait for Redis');
 }
 
 
