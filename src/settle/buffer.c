@@ -10,6 +10,9 @@
 #include "buffer.h"
 
 
+#define CS_BUFFER_ROOM  64           /* for a formatted number or time */
+
+
 static void cs_buffer_reserve(cs_buffer_t *buffer, size_t len);
 
 
@@ -66,26 +69,28 @@ void
 cs_buffer_format(cs_buffer_t *buffer, const char *format, ...)
 {
     int      n;
+    size_t   room;
     va_list  args;
 
-    va_start(args, format);
-    n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
+    /* most of it is short and fits at once; the NUL at its end does not count */
 
-    if (n < 0) {
-        return;
+    for (room = CS_BUFFER_ROOM; ; room = (size_t) n + 1) {
+
+        cs_buffer_reserve(buffer, room);
+
+        va_start(args, format);
+        n = vsnprintf((char *) buffer->data + buffer->len, room, format, args);
+        va_end(args);
+
+        if (n < 0) {
+            return;
+        }
+
+        if ((size_t) n < room) {
+            buffer->len += (size_t) n;
+            return;
+        }
     }
-
-    /* vsnprintf() writes a NUL, which does not count */
-
-    cs_buffer_reserve(buffer, (size_t) n + 1);
-
-    va_start(args, format);
-    (void) vsnprintf((char *) buffer->data + buffer->len, (size_t) n + 1,
-                     format, args);
-    va_end(args);
-
-    buffer->len += (size_t) n;
 }
 
 
@@ -93,22 +98,31 @@ void
 cs_buffer_escape(cs_buffer_t *buffer, cc_str_t bytes, unsigned quoted)
 {
     size_t         i;
+    cc_str_t       plain;
     unsigned char  ch;
+
+    plain.data = bytes.data;
+    plain.len = 0;
 
     for (i = 0; i < bytes.len; i++) {
 
         ch = bytes.data[i];
 
-        if (ch < 0x20 || ch >= 0x7f) {
-            cs_buffer_format(buffer, "\\x%02x", ch);
-
-        } else if (quoted && (ch == '"' || ch == '\\')) {
-            cs_buffer_format(buffer, "\\%c", ch);
-
-        } else {
-            cs_buffer_format(buffer, "%c", ch);
+        if (ch >= 0x20 && ch < 0x7f && !(quoted && (ch == '"' || ch == '\\')))
+        {
+            plain.len++;
+            continue;
         }
+
+        cs_buffer_add(buffer, plain);
+        cs_buffer_format(buffer, ch < 0x20 || ch >= 0x7f ? "\\x%02x" : "\\%c",
+                         ch);
+
+        plain.data = bytes.data + i + 1;
+        plain.len = 0;
     }
+
+    cs_buffer_add(buffer, plain);
 }
 
 

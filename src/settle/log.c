@@ -30,7 +30,10 @@ cs_log_write(cs_log_level_e level, const cs_field_t *fields, size_t n)
 
     cs_time_format(time, cs_now());
 
-    cs_buffer_format(&cs_log_buffer, "time=%s level=%s", time, levels[level]);
+    cs_buffer_text(&cs_log_buffer, "time=");
+    cs_buffer_text(&cs_log_buffer, time);
+    cs_buffer_text(&cs_log_buffer, " level=");
+    cs_buffer_text(&cs_log_buffer, levels[level]);
 
     for (i = 0; i < n; i++) {
         cs_log_field(&fields[i]);
@@ -47,7 +50,9 @@ cs_log_write(cs_log_level_e level, const cs_field_t *fields, size_t n)
 static void
 cs_log_field(const cs_field_t *field)
 {
-    cs_buffer_format(&cs_log_buffer, " %s=", field->key);
+    cs_buffer_text(&cs_log_buffer, " ");
+    cs_buffer_text(&cs_log_buffer, field->key);
+    cs_buffer_text(&cs_log_buffer, "=");
 
     if (field->text.data == NULL) {
         cs_buffer_format(&cs_log_buffer, "%lld", (long long) field->number);

@@ -21,10 +21,16 @@ typedef struct {
     cs_work_coupon_t   before;
 } cs_work_undo_t;
 
+typedef cc_str_t (*cs_work_name_pt)(const cs_work_t *work, size_t i);
+
 
 static void *cs_work_alloc(cs_work_t *work, size_t size);
 static void cs_work_push(cs_buffer_t *list, const void *item, size_t size);
-static size_t cs_work_place(const cs_work_t *work, cc_str_t code);
+static cc_str_t cs_work_coupon_name(const cs_work_t *work, size_t i);
+static cc_str_t cs_work_batch_name(const cs_work_t *work, size_t i);
+static size_t cs_work_place(const cs_work_t *work, size_t n,
+    cs_work_name_pt name_of, cc_str_t name);
+static void cs_work_batch_unknown(cs_work_t *work, cc_str_t id);
 static cs_buffer_t *cs_work_undone(cs_work_t *work, size_t i);
 static int cs_work_order(cc_str_t a, cc_str_t b);
 static int cs_work_order_batches(const void *a, const void *b);
@@ -108,19 +114,15 @@ cs_work_push(cs_buffer_t *list, const void *item, size_t size)
 cs_work_coupon_t *
 cs_work_coupon(const cs_work_t *work, cc_str_t code)
 {
-    size_t              i;
+    size_t              i, n;
     cs_work_coupon_t  **rows;
 
-    i = cs_work_place(work, code);
+    n = cs_work_count(&work->coupons, cs_work_coupon_t *);
     rows = cs_work_list(&work->coupons, cs_work_coupon_t *);
+    i = cs_work_place(work, n, cs_work_coupon_name, code);
 
-    if (i == cs_work_count(&work->coupons, cs_work_coupon_t *)
-        || cs_work_order(rows[i]->coupon.code, code) != 0)
-    {
-        return NULL;
-    }
-
-    return rows[i];
+    return i < n && cs_work_order(rows[i]->coupon.code, code) == 0 ? rows[i]
+                                                                   : NULL;
 }
 
 
@@ -133,8 +135,8 @@ cs_work_fetched(cs_work_t *work, cc_str_t code)
     row = cs_work_alloc(work, sizeof(cs_work_coupon_t));
     row->coupon.code = cs_work_keep(work, code);
 
-    i = cs_work_place(work, code);
     n = cs_work_count(&work->coupons, cs_work_coupon_t *);
+    i = cs_work_place(work, n, cs_work_coupon_name, code);
 
     cs_work_push(&work->coupons, &row, sizeof(cs_work_coupon_t *));
 
@@ -146,22 +148,28 @@ cs_work_fetched(cs_work_t *work, cc_str_t code)
 }
 
 
-/* where the code stands, or would */
+static cc_str_t
+cs_work_coupon_name(const cs_work_t *work, size_t i)
+{
+    return cs_work_list(&work->coupons, cs_work_coupon_t *)[i]->coupon.code;
+}
+
+
+/* where, in a list of n in the order of their names, this one is or would be */
 
 static size_t
-cs_work_place(const cs_work_t *work, cc_str_t code)
+cs_work_place(const cs_work_t *work, size_t n, cs_work_name_pt name_of,
+    cc_str_t name)
 {
-    size_t              low, high, middle;
-    cs_work_coupon_t  **rows;
+    size_t  low, high, middle;
 
-    rows = cs_work_list(&work->coupons, cs_work_coupon_t *);
     low = 0;
-    high = cs_work_count(&work->coupons, cs_work_coupon_t *);
+    high = n;
 
     while (low < high) {
         middle = low + (high - low) / 2;
 
-        if (cs_work_order(rows[middle]->coupon.code, code) < 0) {
+        if (cs_work_order(name_of(work, middle), name) < 0) {
             low = middle + 1;
 
         } else {
@@ -301,42 +309,47 @@ const cs_batch_t *
 cs_work_batch(const cs_work_t *work, cc_str_t id)
 {
     size_t             i, n;
-    const cs_batch_t  *batches;
+    const cs_batch_t  *known;
 
-    batches = cs_work_list(&work->batches, cs_batch_t);
-    n = cs_work_count(&work->batches, cs_batch_t);
+    n = cs_work_count(&work->known, cs_batch_t);
+    known = cs_work_list(&work->known, cs_batch_t);
+    i = cs_work_place(work, n, cs_work_batch_name, id);
 
-    for (i = 0; i < n; i++) {
-        if (cs_work_order(batches[i].id, id) == 0) {
-            return &batches[i];
-        }
-    }
+    return i < n && cs_work_order(known[i].id, id) == 0 ? &known[i] : NULL;
+}
 
-    /* from the end: that it is there is said after it was asked for */
 
-    batches = cs_work_list(&work->known, cs_batch_t);
-
-    for (i = cs_work_count(&work->known, cs_batch_t); i > 0; i--) {
-        if (cs_work_order(batches[i - 1].id, id) == 0) {
-            return &batches[i - 1];
-        }
-    }
-
-    return NULL;
+static cc_str_t
+cs_work_batch_name(const cs_work_t *work, size_t i)
+{
+    return cs_work_list(&work->known, cs_batch_t)[i].id;
 }
 
 
 void
 cs_work_batch_known(cs_work_t *work, cc_str_t id, cc_str_t digest)
 {
-    cs_batch_t  batch;
+    size_t       i, n;
+    cs_batch_t   batch, *known;
 
-    memset(&batch, 0, sizeof(cs_batch_t));
+    n = cs_work_count(&work->known, cs_batch_t);
+    i = cs_work_place(work, n, cs_work_batch_name, id);
 
-    batch.id = cs_work_keep(work, id);
-    batch.digest = cs_work_keep(work, digest);
+    if (cs_work_batch(work, id) == NULL) {
+        memset(&batch, 0, sizeof(cs_batch_t));
+        batch.id = cs_work_keep(work, id);
 
-    cs_work_push(&work->known, &batch, sizeof(cs_batch_t));
+        cs_work_push(&work->known, &batch, sizeof(cs_batch_t));
+
+        known = cs_work_list(&work->known, cs_batch_t);
+        memmove(&known[i + 1], &known[i], (n - i) * sizeof(cs_batch_t));
+        known[i] = batch;
+    }
+
+    if (digest.len) {
+        known = cs_work_list(&work->known, cs_batch_t);
+        known[i].digest = cs_work_keep(work, digest);
+    }
 }
 
 
@@ -349,6 +362,19 @@ cs_work_batch_add(cs_work_t *work, const cs_batch_t *batch)
     next.digest = cs_work_keep(work, batch->digest);
 
     cs_work_push(&work->batches, &next, sizeof(cs_batch_t));
+    cs_work_batch_known(work, next.id, next.digest);
+}
+
+
+static void
+cs_work_batch_unknown(cs_work_t *work, cc_str_t id)
+{
+    size_t  i;
+
+    i = cs_work_place(work, cs_work_count(&work->known, cs_batch_t),
+                      cs_work_batch_name, id);
+
+    cs_work_list(&work->known, cs_batch_t)[i].digest.len = 0;
 }
 
 
@@ -367,7 +393,15 @@ void
 cs_work_undo(cs_work_t *work)
 {
     size_t           i, n;
+    cs_batch_t      *batches;
     cs_work_undo_t  *undo;
+
+    batches = cs_work_list(&work->batches, cs_batch_t);
+    n = work->mark[1] / sizeof(cs_batch_t);
+
+    for (i = cs_work_count(&work->batches, cs_batch_t); i > n; i--) {
+        cs_work_batch_unknown(work, batches[i - 1].id);
+    }
 
     undo = cs_work_list(&work->undo, cs_work_undo_t);
     n = work->mark[0] / sizeof(cs_work_undo_t);

@@ -39,8 +39,8 @@ typedef struct {
 
 typedef struct {
     cs_buffer_t        coupons;      /* of cs_work_coupon_t *, by code */
-    cs_buffer_t        known;        /* of cs_batch_t: asked for; without a
-                                        digest if there is no such batch */
+    cs_buffer_t        known;        /* of cs_batch_t, by id: asked for; without
+                                        a digest if there is no such batch */
     cs_buffer_t        batches;      /* of cs_batch_t, to be written */
     cs_buffer_t        events;       /* of cs_work_event_t */
     cs_buffer_t        operations;   /* of cs_operation_t */
@@ -78,7 +78,7 @@ void cs_work_rejected_add(cs_work_t *work, const cs_rejected_t *rejected);
 const cs_work_mark_t *cs_work_mark(const cs_work_t *work, cc_str_t name);
 void cs_work_mark_set(cs_work_t *work, cc_str_t name, int64_t value);
 
-/* the batch as it is known, or NULL; then it has to be fetched */
+/* the batch as it is known, or NULL; then it has to be fetched; then added */
 const cs_batch_t *cs_work_batch(const cs_work_t *work, cc_str_t id);
 void cs_work_batch_known(cs_work_t *work, cc_str_t id, cc_str_t digest);
 void cs_work_batch_add(cs_work_t *work, const cs_batch_t *batch);
