@@ -10,7 +10,7 @@
 #   bulk load   blindly, in one transaction (SQLite: INSERT from another file;
 #               PostgreSQL: COPY): what the disk and the indexes allow
 #
-#   settle.pl [COUPONS]       for each of the six (20000)
+#   settle.pl [COUPONS]       for each of the six (40000)
 #
 # Redis, PostgreSQL, daemon and this program share the machine.  The inbox is
 # full before the daemon starts; a coupon has three bets and is paid at once.
@@ -25,7 +25,7 @@ use CouponTest;
 use Test::More;
 use Time::HiRes 'time';
 
-my $coupons = $ARGV[0] // 20000;
+my $coupons = $ARGV[0] // 40000;
 my $inbox = '{coupons}:inbox';
 my $postgres = start_postgres(shared_buffers => '128MB', max_wal_size => '2GB');
 
