@@ -80,9 +80,18 @@ ngx_http_coupon_shaped(void *data, cc_str_t text)
         return text.len != 0 && text.len <= NGX_HTTP_COUPON_SHORT;
     }
 
-    /* a "$" in a pattern matches in front of a last line feed as well */
+    /*
+     * Whatever a pattern takes, a control character would forge lines of a log;
+     * a "$" matches in front of a last line feed as well.
+     */
 
-    if (text.len == 0 || text.data[text.len - 1] == LF) {
+    for (i = 0; i < text.len; i++) {
+        if (text.data[i] < 0x20 || text.data[i] == 0x7f) {
+            return 0;
+        }
+    }
+
+    if (text.len == 0) {
         return 0;
     }
 
