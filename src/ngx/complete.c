@@ -126,6 +126,13 @@ ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
         return NGX_CONF_ERROR;
     }
 
+    if (conf->ack_timeout >= NGX_HTTP_COUPON_PATIENCE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "the timeout of \"coupon_callback_ack\" must be less"
+                           " than the 10 seconds the provider waits");
+        return NGX_CONF_ERROR;
+    }
+
     if (conf->max_coupons == 0 || conf->max_pending == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"coupon_callback_max_coupons\" and "
