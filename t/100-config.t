@@ -302,6 +302,20 @@ s3cret /cb/x?y=z
         coupon_callback sportapi;
         coupon_callback_timestamp off;
     }
+    location = /5 {
+        coupon_callback sportapi;
+        coupon_callback_signed_prefix "v${http_x_t}0";
+    }
+    location = /6 {
+        coupon_callback sportapi;
+        coupon_callback_timestamp ${http_x_t}000;
+        coupon_callback_signed_prefix "v$http_x_t_no.${http_x_t}000.";
+    }
+    location = /7 {
+        coupon_callback sportapi;
+        coupon_callback_timestamp ${http_x_t};
+        coupon_callback_signed_prefix $http_x_t;
+    }
 --- send
 s3cret /1
 s3cret /4

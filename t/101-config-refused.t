@@ -345,7 +345,15 @@ coupon_callback_signed_prefix "${http_x_time_2}";
 
 
 
-=== TEST 40: a timestamp that is a constant
+=== TEST 40: ... or in braces in one of them only
+--- in_location
+coupon_callback_timestamp $http_x_time;
+coupon_callback_signed_prefix "${http_x_time_2}$http_x_time3${http_x_times}";
+--- says: "coupon_callback_timestamp".*"coupon_callback_signed_prefix"
+
+
+
+=== TEST 41: a timestamp that is a constant
 --- in_location
 coupon_callback_timestamp 1700000000;
 coupon_callback_signed_prefix 1700000000;
@@ -353,7 +361,7 @@ coupon_callback_signed_prefix 1700000000;
 
 
 
-=== TEST 41: the signed prefix is inherited, but does not cover it
+=== TEST 42: the signed prefix is inherited, but does not cover it
 --- config
     coupon_callback_redis 127.0.0.1:6379;
     coupon_callback_secret hush;

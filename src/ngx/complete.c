@@ -16,7 +16,9 @@ static char *ngx_http_coupon_check(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
 static void ngx_http_coupon_check_window(ngx_conf_t *cf,
     ngx_http_coupon_loc_conf_t *conf);
-static ngx_uint_t ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix);
+static ngx_uint_t ngx_http_coupon_covered(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_str_t *prefix);
+static u_char *ngx_http_coupon_braced(ngx_conf_t *cf, ngx_str_t *text);
 static ngx_int_t ngx_http_coupon_use_pool(ngx_conf_t *cf,
     ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf);
 static ngx_http_coupon_redis_t *ngx_http_coupon_add_pool(ngx_conf_t *cf,
@@ -152,7 +154,7 @@ ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
     ngx_str_null(&empty);
 
     if (conf->timestamp != NULL
-        && !ngx_http_coupon_covered(&conf->timestamp->value,
+        && !ngx_http_coupon_covered(cf, &conf->timestamp->value,
                                     conf->signed_prefix
                                     ? &conf->signed_prefix->value : &empty))
     {
@@ -199,38 +201,61 @@ ngx_http_coupon_check_window(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
 
 /*
  * Is the value, "$http_x_timestamp", a part of the prefix that is signed,
- * "v0:$http_x_timestamp:"?  A longer variable name that begins alike is not.
+ * "v0:${http_x_timestamp}:"?  A longer variable name that begins alike is not.
  */
 static ngx_uint_t
-ngx_http_coupon_covered(ngx_str_t *value, ngx_str_t *prefix)
+ngx_http_coupon_covered(ngx_conf_t *cf, ngx_str_t *value, ngx_str_t *prefix)
 {
-    u_char  *p, *end, c;
+    u_char  *part, *whole;
 
-    if (value->len == 0 || prefix->len < value->len
-        || ngx_strlchr(value->data, value->data + value->len, '$') == NULL)
-    {
-        return 0;
+    part = ngx_http_coupon_braced(cf, value);
+    whole = ngx_http_coupon_braced(cf, prefix);
+
+    return part != NULL && whole != NULL && ngx_strchr(part, '$') != NULL
+           && ngx_strstr(whole, part) != NULL;
+}
+
+
+/* "$name" as "${name}", which says the same and shows where the name ends */
+static u_char *
+ngx_http_coupon_braced(ngx_conf_t *cf, ngx_str_t *text)
+{
+    u_char  *p, *end, *braced, *q, c;
+
+    braced = ngx_pnalloc(cf->pool, text->len * 3 + 1);
+    if (braced == NULL) {
+        return NULL;
     }
 
-    end = prefix->data + prefix->len;
+    p = text->data;
+    end = p + text->len;
+    q = braced;
 
-    for (p = prefix->data; p + value->len <= end; p++) {
+    while (p < end) {
+        *q++ = *p;
 
-        if (ngx_memcmp(p, value->data, value->len) != 0) {
+        if (*p++ != '$' || (p < end && *p == '{')) {
             continue;
         }
 
-        c = (p + value->len < end) ? p[value->len] : '\0';
+        *q++ = '{';
 
-        if (value->data[value->len - 1] == '}'
-            || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-                 || (c >= '0' && c <= '9') || c == '_'))
-        {
-            return 1;
+        for ( /* void */ ; p < end; p++) {
+            c = ngx_tolower(*p);
+
+            if ((c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_') {
+                break;
+            }
+
+            *q++ = *p;
         }
+
+        *q++ = '}';
     }
 
-    return 0;
+    *q = '\0';
+
+    return braced;
 }
 
 
