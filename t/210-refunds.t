@@ -96,6 +96,7 @@ for my $name ('SQLite', 'PostgreSQL') {
     $config = $settle->{config};
     subtest $name => sub { story(@store) };
     $settle->stop;
+    unlike $settle->log_text, qr/token-/, "$name: no purchase token in the log";
 }
 
 done_testing;

@@ -63,6 +63,7 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
 {
     char               id[CS_REFUNDS_ID_MAX];
     unsigned           google;
+    const char        *transaction;
     cs_status_e        status;
     cs_refunds_t       r;
     cc_store_event_t   event;
@@ -124,10 +125,16 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
     if (status == CS_OK) {
         cs_count(CS_COUNT_NOTE_SETTLED, 1);
 
+        /* without an order it is the purchase's token, nothing for a log */
+
+        transaction = google && strcmp(event.transaction_key,
+                                       event.purchase_key) == 0
+                      ? "" : event.transaction_key;
+
         cs_log(CS_LOG_INFO, cs_msg("notification settled"),
                cs_text("source", r.source), cs_text("notification", id),
                cs_text("kind", event.kind),
-               cs_text("transaction", event.transaction_key),
+               cs_text("transaction", transaction),
                cs_number("operations", r.operations));
     }
 
