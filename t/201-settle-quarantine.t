@@ -152,6 +152,8 @@ is($status, 0, 'rejected list');
 is(scalar(() = $out =~ /\n/g), scalar rejected(), '... is one line for each');
 like($out, qr/^4  \d{4}-\d\d-\d\dT\S+  sportapi  half  \d+ bytes  \S/m,
      '... with id, time, source, batch id, size and reason');
+is(scalar(() = $out =~ /^\S+  \S+  \S+  \S+  \d+ bytes  \S/mg),
+   scalar rejected(), '... all of them in each line, whatever was missing');
 
 ($status, $out) = settle_command($config, 'rejected', 'show', 2);
 is($status, 0, 'rejected show');

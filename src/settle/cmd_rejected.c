@@ -49,6 +49,7 @@ static const char *cs_rejected_ours(const cs_quarantine_t *q,
     const cs_retry_delivery_t *d);
 static unsigned cs_rejected_word(const char *words, const char *word);
 static void cs_rejected_line(void *ctx, const cs_quarantined_t *item);
+static void cs_rejected_column(cc_str_t value);
 static void cs_rejected_all(void *ctx, const cs_quarantined_t *item);
 static void cs_rejected_copy(void *ctx, const cs_quarantined_t *item);
 static void cs_rejected_label(const char *label, cc_str_t value);
@@ -368,12 +369,21 @@ cs_rejected_line(void *ctx, const cs_quarantined_t *item)
 
     cs_print(item->id);
     (void) printf("  %s  ", time);
-    cs_print(item->kept.source);
+    cs_rejected_column(item->kept.source);
     (void) printf("  ");
-    cs_print(item->kept.batch_id.len ? item->kept.batch_id : cs_str_of("-"));
+    cs_rejected_column(item->kept.batch_id);
     (void) printf("  %zu bytes  ", item->kept.body.len);
     cs_print(item->kept.reason);
     (void) printf("\n");
+}
+
+
+/* one that an entry did not have is there all the same, for what reads lines */
+
+static void
+cs_rejected_column(cc_str_t value)
+{
+    cs_print(value.len ? value : cs_str_of("-"));
 }
 
 
