@@ -99,6 +99,12 @@ for my $case ([['reconcile'], 2, qr/--since TIME is missing/],
     like($err, $sentence, '... is refused with a sentence');
 }
 
+my $folder = workdir();
+($status, $out, $err) = settle_command($folder, 'show', 'c');
+is($status, 1, 'a configuration that cannot be read');
+like($err, qr/^coupon-settle: \Q$folder\E: cannot be read to its end$/,
+     '... is not taken for an empty one');
+
 
 # --- wrong configurations
 
@@ -157,6 +163,9 @@ refused($base . "final_statuses = 4\n",
         'an option given twice');
 refused($base . ('# ' . 'x' x 300) . "\n",
         qr/:7: the line is longer than \d+ bytes/, 'a line that is too long');
+refused($base =~ s/^(?!\[)/    /gmr . "  [api]\n",
+        qr/: \[api\] base_url is missing: .*/,
+        'an [api] below lines that are indented');
 refused($base =~ s/final_statuses.*\n//r,
         qr/: \[sportapi\] final_statuses is missing: .*contract.*/,
         'no final statuses');

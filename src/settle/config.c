@@ -160,6 +160,10 @@ cs_conf_read(cs_conf_t *conf, const char *path, char *error, size_t size)
         cs_conf_wrong(&r, bad, "neither [section] nor name = value");
     }
 
+    if (ferror(r.file)) {
+        cs_conf_wrong(&r, 0, "cannot be read to its end");
+    }
+
     (void) fclose(r.file);
 
     cs_conf_defaults(&r);
@@ -172,7 +176,7 @@ cs_conf_read(cs_conf_t *conf, const char *path, char *error, size_t size)
 static char *
 cs_conf_line(char *str, int num, void *stream)
 {
-    size_t              len;
+    size_t              len, indent;
     cs_conf_reading_t  *r = stream;
 
     /* the first mistake ends the file */
@@ -189,6 +193,11 @@ cs_conf_line(char *str, int num, void *stream)
         return NULL;
     }
 
+    /* libinih would take a line that is indented for more of the one before */
+
+    indent = strspn(str, " \t");
+    memmove(str, str + indent, len - indent + 1);
+
     cs_conf_section(r, str);
 
     return r->error[0] ? NULL : str;
@@ -200,8 +209,6 @@ cs_conf_section(cs_conf_reading_t *r, const char *line)
 {
     int     len;
     size_t  i;
-
-    line += strspn(line, " \t");
 
     if (*line++ != '[') {
         return;
