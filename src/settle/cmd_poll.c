@@ -178,6 +178,7 @@ cs_without_api(const cs_args_t *args)
 int
 cs_time_option(int64_t *ms, const char *name, const char *text)
 {
+    int          day;
     int64_t      ago;
     size_t       i;
     struct tm    tm;
@@ -194,9 +195,16 @@ cs_time_option(int64_t *ms, const char *name, const char *text)
         memset(&tm, 0, sizeof(struct tm));
         end = strptime(text, formats[i], &tm);
 
-        if (end && *end == '\0') {
-            *ms = (int64_t) timegm(&tm) * 1000;
+        if (end == NULL || *end != '\0') {
+            continue;
+        }
 
+        /* February 30 would become a day of March */
+
+        day = tm.tm_mday;
+        *ms = (int64_t) timegm(&tm) * 1000;
+
+        if (tm.tm_mday == day) {
             return *ms <= cs_now() ? 0
                    : cs_usage("--%s %s is in the future", name, text);
         }
