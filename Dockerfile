@@ -1,6 +1,6 @@
 # nginx with the module, and coupon-settle, in one image, both unprivileged.
 #
-#   docker build -t coupon-callback .
+#   docker build -t coupon-callback .             DEBIAN=trixie: TLS to Redis
 #
 #   docker run --network host -v ./secret:/etc/coupon-callback/secret:ro \
 #       coupon-callback

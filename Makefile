@@ -38,7 +38,12 @@ HARDEN        := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 endif
 ALL_CFLAGS     = -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(HARDEN)
 
+# hiredis has TLS from 1.0 on, where it was built with it
+HAVE_TLS      := $(shell $(CC) $(CFLAGS) -include hiredis/hiredis_ssl.h -E - \
+                     </dev/null >/dev/null 2>&1 && echo yes)
+
 CORE          := $(wildcard src/core/*.c)
+TLS           := src/tls/$(if $(HAVE_TLS),tls,none).c
 PROVIDERS     := $(wildcard src/providers/*.c)
 SETTLE        := $(wildcard src/settle/*.c)
 UNIT          := $(wildcard t/unit/*_test.c)
@@ -46,18 +51,20 @@ SETTLE_UNIT   := $(wildcard t/settle/*_test.c)
 TRUTH         := $(wildcard t/truth/*_test.c)
 HEADERS       := $(wildcard src/*/*.h)
 MODULE_SRC    := config $(NAME).c $(HEADERS) $(CORE) \
-                 $(PROVIDERS) $(wildcard src/ngx/*.c)
+                 $(PROVIDERS) $(wildcard src/ngx/*.c src/tls/*.c)
 
 CORE_OBJ      := $(CORE:%.c=$(OUT)/obj/%.o)
 PROVIDERS_OBJ := $(PROVIDERS:%.c=$(OUT)/obj/%.o)
-SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o)
+SETTLE_OBJ    := $(SETTLE:%.c=$(OUT)/obj/%.o) $(TLS:%.c=$(OUT)/obj/%.o)
 UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%) \
                  $(SETTLE_UNIT:t/settle/%.c=$(OUT)/t/settle/%)
 BENCH_MODULE  := build/bench/ngx_http_bench_module.so
 TRUTH_BIN     := $(TRUTH:t/truth/%.c=$(OUT)/t/truth/%)
 
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
-SETTLE_LIBS   := -lmicrohttpd -lcurl -lpthread -lhiredis -linih -lsqlite3 -lpq $(CORE_LIBS)
+SETTLE_LIBS   := -lmicrohttpd -lcurl -lpthread \
+                 $(if $(HAVE_TLS),-lhiredis_ssl -lssl) -lhiredis -linih \
+                 -lsqlite3 -lpq $(CORE_LIBS)
 SETTLE_CFLAGS  = -I$(shell pg_config --includedir)
 
 Q             := $(if $(V),,@)
@@ -119,10 +126,15 @@ $(OUT)/obj/src/providers/%.o: src/providers/%.c
 	$(call say,cc,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/providers -Isrc/core -c -o $@ $<
 
+$(OUT)/obj/src/tls/%.o: src/tls/%.c
+	@mkdir -p $(@D)
+	$(call say,cc,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/tls -Isrc/core -c -o $@ $<
+
 $(OUT)/obj/src/settle/%.o: src/settle/%.c
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/core \
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Isrc/settle -Isrc/tls -Isrc/core \
 	    $(SETTLE_CFLAGS) -c -o $@ $<
 
 $(OUT)/obj/t/unit/%.o: t/unit/%.c
@@ -134,14 +146,14 @@ $(OUT)/obj/t/unit/%.o: t/unit/%.c
 $(OUT)/obj/t/settle/%.o: t/settle/%.c
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/settle -Isrc/core \
-	    $(SETTLE_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/unit -Isrc/settle -Isrc/tls \
+	    -Isrc/core $(SETTLE_CFLAGS) -c -o $@ $<
 
 $(OUT)/obj/t/truth/%.o: t/truth/%.c
 	@mkdir -p $(@D)
 	$(call say,cc,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -It/truth -It/unit -Isrc/settle \
-	    -Isrc/core $(SETTLE_CFLAGS) -c -o $@ $<
+	    -Isrc/tls -Isrc/core $(SETTLE_CFLAGS) -c -o $@ $<
 
 .SECONDARY:
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
@@ -177,6 +189,7 @@ run:
 test:
 	@t/bin/deps.sh build run test
 	@$(MAKE) --no-print-directory all unit
+	@t/bin/build-tls.sh || echo 'no TLS to Redis: its tests will be skipped'
 	@t/bin/prove.sh
 
 lint:

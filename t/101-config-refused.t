@@ -285,10 +285,10 @@ coupon_callback_redis 127.0.0.1:6379 user=nginx;
 
 
 
-=== TEST 32: TLS, which this build has not
+=== TEST 32: TLS, which a build has not, or by nobody
 --- in_location
-coupon_callback_redis 127.0.0.1:6379 tls=on password=hush;
---- says: "coupon_callback_redis".*no TLS
+coupon_callback_redis 127.0.0.1:6379 tls=on ca=$TEST_NGINX_DIR/empty password=hush;
+--- says: "tls=on" in "coupon_callback_redis".*(?:this build has no TLS|no certificate in it)
 
 
 
@@ -371,3 +371,45 @@ coupon_callback_signed_prefix 1700000000;
         coupon_callback_timestamp $http_x_timestamp;
     }
 --- says: "coupon_callback_timestamp".*"coupon_callback_signed_prefix"
+
+
+
+=== TEST 42: TLS on a unix socket
+--- in_location
+coupon_callback_redis unix:/tmp/redis.sock tls=on;
+--- says: "tls=on" in "coupon_callback_redis".*unix socket
+
+
+
+=== TEST 43: neither on nor off
+--- in_location
+coupon_callback_redis 127.0.0.1:6379 tls=yes;
+--- says: parameter in "coupon_callback_redis"
+
+
+
+=== TEST 44: a certificate without a key
+--- in_location
+coupon_callback_redis 127.0.0.1:6379 tls=on cert=/etc/ssl/redis.pem;
+--- says: "cert=" and "key=" in "coupon_callback_redis" go together
+
+
+
+=== TEST 45: ... or a key without a certificate
+--- in_location
+coupon_callback_redis 127.0.0.1:6379 key=/etc/ssl/redis.key tls=on;
+--- says: "cert=" and "key=" in "coupon_callback_redis" go together
+
+
+
+=== TEST 46: a name without TLS
+--- in_location
+coupon_callback_redis 127.0.0.1:6379 name=redis.example.com tls=off;
+--- says: "name=redis.example.com" in "coupon_callback_redis" needs "tls=on"
+
+
+
+=== TEST 47: an empty file name
+--- in_location
+coupon_callback_redis 127.0.0.1:6379 tls=on ca=;
+--- says: parameter in "coupon_callback_redis"

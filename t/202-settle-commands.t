@@ -184,8 +184,9 @@ refused($base =~ s/2 3/2 3.5/r, qr/:6: \[sportapi\] final_statuses: .*code.*/,
         '... or not whole');
 refused($base =~ s/url = redis.*\n//r, qr/: \[redis\] url is missing: .*/,
         'no Redis');
-refused($base =~ s/redis:/rediss:/r, qr/:2: \[redis\] url: .*no TLS.*/,
-        'TLS to Redis');
+refused($base =~ s/redis:(.*)/rediss:$1\nca = \/none/r,
+        qr/: \[redis\] .*(?:this build has no TLS|\/none: No such file.*)/,
+        'TLS that this build has not, or by nobody');
 refused($base =~ s/redis:/http:/r, qr/:2: \[redis\] url: must begin with .*/,
         'another scheme');
 refused($base =~ s{/0}{/x}r, qr/:2: \[redis\] url: the database .*/,

@@ -2,7 +2,8 @@
  * What the files of the module share: its configuration, the context of one
  * request, and who offers what to whom.
  *
- *   directives.c   nginx.conf -> configuration; secrets.c, complete.c
+ *   directives.c   nginx.conf -> configuration; redis_directive.c, secrets.c,
+ *                  complete.c
  *   request.c      the life of one callback; owns the only finalize
  *   body.c         the request's buffers -> bytes
  *   verify.c       asks the provider
@@ -184,8 +185,10 @@ void ngx_http_coupon_answer_init(void);
 ngx_int_t ngx_http_coupon_variables_init(ngx_conf_t *cf);
 
 
-/* directives.c: setters of the command table */
+/* redis_directive.c: coupon_callback_redis */
 char *ngx_http_coupon_set_redis(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+/* directives.c: setters of the command table */
 char *ngx_http_coupon_set_signature(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_coupon_set_timestamp(ngx_conf_t *cf, ngx_command_t *cmd,

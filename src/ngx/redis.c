@@ -64,10 +64,12 @@ ngx_http_coupon_redis_connect(ngx_http_coupon_redis_conn_t *conn)
     conn->ac->data = conn;
     ngx_http_coupon_redis_watch_replies(conn);
 
-    if (conn->ac->err != 0) {
+    if (conn->ac->err != 0
+        || (pool->tls && cc_tls_start(pool->tls, &conn->ac->c) != 0))
+    {
         ngx_http_coupon_redis_report(pool, NGX_HTTP_COUPON_ERROR_CONNECT,
-                                     "connect", conn->ac->errstr,
-                                     ngx_strlen(conn->ac->errstr));
+                                     "connect", conn->ac->c.errstr,
+                                     ngx_strlen(conn->ac->c.errstr));
         ngx_http_coupon_redis_drop(conn);
         return;
     }

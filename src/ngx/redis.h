@@ -23,6 +23,7 @@
 
 #include "fence.h"
 #include "metrics.h"
+#include "tls.h"
 
 
 /* what must be true before a 200: coupon_callback_ack */
@@ -108,6 +109,7 @@ struct ngx_http_coupon_redis_s {
     ngx_uint_t                      naddrs;
     ngx_str_t                       user;
     ngx_str_t                       password;
+    cc_tls_t                       *tls;        /* NULL: in clear */
     ngx_uint_t                      db;
     ngx_uint_t                      connections;
     unsigned                        prove:1;    /* not all are "enqueued" */

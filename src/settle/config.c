@@ -38,6 +38,18 @@ static const cs_option_t  cs_options[] = {
     { "redis", "password_file", cs_set_text,
       offsetof(cs_conf_t, password_file), NULL, NULL },
 
+    { "redis", "ca", cs_set_text, offsetof(cs_conf_t, redis_tls.ca),
+      NULL, NULL },
+
+    { "redis", "cert", cs_set_text, offsetof(cs_conf_t, redis_tls.cert),
+      NULL, NULL },
+
+    { "redis", "key", cs_set_text, offsetof(cs_conf_t, redis_tls.key),
+      NULL, NULL },
+
+    { "redis", "name", cs_set_text, offsetof(cs_conf_t, redis_tls.name),
+      NULL, NULL },
+
     { "redis", "prefix", cs_set_text, offsetof(cs_conf_t, prefix),
       "{coupons}", NULL },
 
@@ -128,7 +140,6 @@ static int cs_conf_option(void *user, const char *section, const char *name,
 static void cs_conf_defaults(cs_conf_reading_t *r);
 static void cs_conf_finish(cs_conf_reading_t *r);
 static const char *cs_conf_api(const cs_conf_reading_t *r);
-static const char *cs_conf_password(cs_conf_t *conf);
 static void cs_conf_wrong(cs_conf_reading_t *r, int line, const char *format,
     ...) __attribute__((format(printf, 3, 4)));
 static char *cs_conf_join(const char *prefix, const char *name);
@@ -313,7 +324,7 @@ cs_conf_defaults(cs_conf_reading_t *r)
 static void
 cs_conf_finish(cs_conf_reading_t *r)
 {
-    char         host[256];
+    char         host[256], why[512];
     unsigned     i;
     cs_conf_t   *conf;
     const char  *error;
@@ -333,9 +344,14 @@ cs_conf_finish(cs_conf_reading_t *r)
         }
     }
 
-    error = cs_conf_password(conf);
+    error = cs_redis_password(&conf->redis, conf->password_file);
     if (error) {
         cs_conf_wrong(r, 0, "[redis] password_file: %s", error);
+        return;
+    }
+
+    if (cs_redis_tls(&conf->redis, &conf->redis_tls, why, sizeof(why)) != 0) {
+        cs_conf_wrong(r, 0, "[redis] %s", why);
         return;
     }
 
@@ -394,46 +410,6 @@ cs_conf_api(const cs_conf_reading_t *r)
 }
 
 
-static const char *
-cs_conf_password(cs_conf_t *conf)
-{
-    char    buf[1024];
-    FILE   *file;
-    size_t  n;
-
-    if (conf->password_file == NULL) {
-        return NULL;
-    }
-
-    if (conf->redis.password) {
-        return "the url has a password already";
-    }
-
-    file = fopen(conf->password_file, "r");
-    if (file == NULL) {
-        return strerror(errno);
-    }
-
-    n = fread(buf, 1, sizeof(buf), file);
-    (void) fclose(file);
-
-    while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r')) {
-        n--;
-    }
-
-    if (n == 0 || n == sizeof(buf) || memchr(buf, '\0', n)) {
-        return "the file is empty, too long or no text";
-    }
-
-    buf[n] = '\0';
-    conf->redis.password = cs_copy(buf);
-
-    explicit_bzero(buf, sizeof(buf));
-
-    return NULL;
-}
-
-
 /* only the first mistake is told; line 0: the file as a whole */
 
 static void
@@ -466,6 +442,10 @@ cs_conf_free(cs_conf_t *conf)
     cs_store_conf_free(&conf->store);
 
     free(conf->password_file);
+    free(conf->redis_tls.ca);
+    free(conf->redis_tls.cert);
+    free(conf->redis_tls.key);
+    free(conf->redis_tls.name);
     free(conf->prefix);
     free(conf->group);
     free(conf->consumer);

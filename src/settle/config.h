@@ -43,6 +43,7 @@ typedef struct {
 
 typedef struct {
     cs_redis_conf_t   redis;
+    cs_redis_tls_t    redis_tls;
     char             *password_file;
     char             *prefix;
     char             *group;

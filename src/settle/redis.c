@@ -39,7 +39,9 @@ cs_redis_open(cs_redis_t *redis)
     timeout = cs_redis_time(redis->limit_ms ? redis->limit_ms
                                             : CS_REDIS_IO_MS);
 
-    if (redisSetTimeout(redis->context, timeout) != REDIS_OK) {
+    if (redisSetTimeout(redis->context, timeout) != REDIS_OK
+        || (conf->tls && cc_tls_start(conf->tls, redis->context) != 0))
+    {
         cs_redis_lost(redis);
         return CS_AGAIN;
     }

@@ -14,21 +14,32 @@
 
 #include "core.h"
 #include "status.h"
+#include "tls.h"
 
 
 #define CS_REDIS_IO_MS       5000     /* longest wait for one answer */
 #define CS_REDIS_CONNECT_MS  2000
 
 typedef struct {
-    char  *user;                      /* NULL: the default user */
-    char  *password;                  /* NULL: no AUTH */
-    char  *host;                      /* in text; NULL: a unix socket */
-    char  *path;                      /* in text */
-    int    port;
-    int    db;
-    char  *name;                      /* for people: the URL without secrets */
-    char  *text;
+    char      *user;                  /* NULL: the default user */
+    char      *password;              /* NULL: no AUTH */
+    char      *host;                  /* in text; NULL: a unix socket */
+    char      *path;                  /* in text */
+    int        port;
+    int        db;
+    unsigned   secure;                /* rediss:// */
+    cc_tls_t  *tls;                   /* if secure, from cs_redis_tls() on */
+    char      *name;                  /* for people: the URL without secrets */
+    char      *text;
 } cs_redis_conf_t;
+
+/* what rediss:// may want, each NULL if it is not given */
+typedef struct {
+    char      *ca;                    /* files */
+    char      *cert;
+    char      *key;
+    char      *name;                  /* whom the certificate must name */
+} cs_redis_tls_t;
 
 typedef struct {
     const cs_redis_conf_t  *conf;
@@ -39,13 +50,20 @@ typedef struct {
 
 
 /*
- * Reads redis://[user[:password]@]host[:port][/db] or
+ * Reads redis[s]://[user[:password]@]host[:port][/db] or
  * unix://[user[:password]@]/path[?db=N].  Returns NULL or a constant sentence
- * that says what is wrong.  cs_redis_conf_free() frees the strings, and has to
- * be called after a failure too.
+ * that says what is wrong.  cs_redis_conf_free() frees what is in conf, and has
+ * to be called after a failure too.
  */
 const char *cs_redis_url(cs_redis_conf_t *conf, const char *url);
 void cs_redis_conf_free(cs_redis_conf_t *conf);
+
+/* the password in a file, if one is given; NULL or what is wrong */
+const char *cs_redis_password(cs_redis_conf_t *conf, const char *path);
+
+/* -1 after it has put one sentence into error[size] */
+CC_MUST_USE int cs_redis_tls(cs_redis_conf_t *conf, const cs_redis_tls_t *tls,
+    char *error, size_t size);
 
 /* connects, authenticates and selects, if that has not been done */
 CC_MUST_USE cs_status_e cs_redis_open(cs_redis_t *redis);

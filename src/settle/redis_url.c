@@ -28,17 +28,14 @@ cs_redis_url(cs_redis_conf_t *conf, const char *url)
 
     memset(conf, 0, sizeof(cs_redis_conf_t));
 
-    if (strncmp(url, "rediss://", 9) == 0) {
-        return "this version has no TLS to Redis (rediss://)";
-    }
-
-    tcp = strncmp(url, "redis://", 8) == 0;
+    conf->secure = strncmp(url, "rediss://", 9) == 0;
+    tcp = conf->secure || strncmp(url, "redis://", 8) == 0;
 
     if (!tcp && strncmp(url, "unix://", 7) != 0) {
-        return "must begin with redis:// or unix://";
+        return "must begin with redis://, rediss:// or unix://";
     }
 
-    rest = cs_copy(url + (tcp ? 8 : 7));
+    rest = cs_copy(strstr(url, "://") + 3);
     conf->text = rest;
 
     /* a path may hold an @; a login in front of it holds no slash */
@@ -190,6 +187,7 @@ cs_redis_conf_free(cs_redis_conf_t *conf)
     }
 
     free(conf->password);
+    cc_tls_destroy(conf->tls);
     free(conf->user);
     free(conf->name);
     free(conf->text);

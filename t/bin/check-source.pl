@@ -4,6 +4,7 @@
 # Prints FILE:LINE: what, and exits 1 if anything was wrong.  Run in the root.
 #
 # The layers:  core <- providers <- ngx        core <- settle
+#              core <- tls <- ngx, settle
 #
 # The looks are nginx's: 4 spaces, 80 columns, no tabs, no // comments, the
 # return type on its own line, and functions of at most 80 lines.
@@ -31,11 +32,13 @@ my %layer = (
                          not => [$nginx, $redis, $sql, $ini, $socket] },
     'src/providers' => { from => [qw(src/providers src/core)],
                          not => [$nginx, $redis, $sql, $ini, $socket] },
-    'src/ngx'       => { from => [qw(src/ngx src/providers src/core)],
+    'src/tls'       => { from => [qw(src/tls src/core)],
+                         not => [$nginx, $sql, $ini, $socket] },
+    'src/ngx'       => { from => [qw(src/ngx src/providers src/tls src/core)],
                          not => [$sql, $ini] },
-    '.'             => { from => [qw(src/ngx src/providers src/core)],
+    '.'             => { from => [qw(src/ngx src/providers src/tls src/core)],
                          not => [$sql, $ini] },
-    'src/settle'    => { from => [qw(src/settle src/core)],
+    'src/settle'    => { from => [qw(src/settle src/tls src/core)],
                          not => [$nginx] },
     't/unit'        => { from => [qw(t/unit src/core src/providers)],
                          not => [$nginx, $redis, $sql] },
