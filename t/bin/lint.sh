@@ -11,6 +11,10 @@ name=ngx_http_coupon_callback_module
 nginx_src=${NGINX_SRC:-/usr/share/nginx/src}
 jobs=$(nproc)
 failed=()
+# TLS to Redis has two variants; the one with TLS where build-tls.sh has been
+hiredis=$PWD/build/hiredis-tls/include
+tls=(src/tls/none.c)
+[ ! -d "$hiredis" ] || tls+=(src/tls/tls.c)
 
 
 # daemon, core and unit tests, as strict as the Makefile has it
@@ -20,7 +24,9 @@ check_gcc() {
 
 
 check_clang() {
-    make -s -j"$jobs" CC=clang OUT=build/lint/clang settle unit >/dev/null
+    make -s -j"$jobs" CC=clang OUT=build/lint/clang settle unit >/dev/null \
+        && clang -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wshadow \
+            -fsyntax-only -I"$hiredis" -Isrc/core "${tls[@]}"
 }
 
 
@@ -47,12 +53,13 @@ tidy() {
 
 
 check_tidy() {
-    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers
+    local flags=(-std=c11 -D_GNU_SOURCE -Isrc/core -Isrc/providers -Isrc/tls
                  -I"$(pg_config --includedir)") status=0
     local analyser='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.*'
 
     tidy src/core/*.c src/settle/*.c \
         -- FILE -- "${flags[@]}" -Isrc/settle || status=1
+    tidy "${tls[@]}" -- FILE -- "${flags[@]}" -I"$hiredis" || status=1
 
     # the analyser only: nginx's macros and style are not clang-tidy's
     tidy $name.c src/ngx/*.c src/providers/*.c \

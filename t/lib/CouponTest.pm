@@ -293,7 +293,7 @@ sub port_open
 
 
 # Writes settle.ini and returns its path.  Options:
-#   redis     what start_redis() returned
+#   redis     what start_redis() returned; or the section's options
 #   url       of Redis instead
 #   store     URL of the store (sqlite: in the test's folder, or with the
 #             environment's COUPON_STORE=postgresql a schema of a private
@@ -307,7 +307,8 @@ sub settle_config
     my $redis = delete $options{redis};
     my $store = delete $options{store};
     my %ini = (
-        redis => { url => $url // "redis://127.0.0.1:$redis->{port}/0" },
+        redis => ref $redis eq 'HASH' ? $redis
+            : { url => $url // "redis://127.0.0.1:$redis->{port}/0" },
         store => ref $store ? $store : { url => $store // store_url($path) },
         sportapi => { final_statuses => '2 3 4', recalculation_status => 15 },
     );

@@ -12,6 +12,7 @@ package FakeRedis;
 #   stall_at => NAME    does not even read on at this command, until told else
 #   close_at => NAME    closes at this command, behind its reply
 #   close_on_accept     closes before a word is said
+#   say_on_accept       says this before it is asked anything
 #   dribble             sends single bytes, each in a packet of its own
 #
 # Well-behaved it has appendonly yes and appendfsync always, and takes every
@@ -120,6 +121,7 @@ sub serve
                 my $client = $listen->accept or next;
                 print STDERR "connected\n";
                 next if $orders->{close_on_accept};
+                syswrite $client, $orders->{say_on_accept} // '';
                 setsockopt $client, IPPROTO_TCP, TCP_NODELAY, 1;
                 $select->add($client);
                 $in{$client} = { in => '', queued => [] };
