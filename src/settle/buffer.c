@@ -72,7 +72,7 @@ cs_buffer_format(cs_buffer_t *buffer, const char *format, ...)
     size_t   room;
     va_list  args;
 
-    /* most of it is short and fits at once; the NUL at its end does not count */
+    /* most of it is short and fits at once; its NUL does not count */
 
     for (room = CS_BUFFER_ROOM; ; room = (size_t) n + 1) {
 

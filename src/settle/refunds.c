@@ -32,6 +32,7 @@ typedef struct {
 } cs_refunds_t;
 
 
+static void cs_refunds_log(const cs_refunds_t *r, const char *id);
 static cs_status_e cs_refunds_register(const cs_refunds_t *r, const char *id,
     const cc_message_t *message);
 static cs_status_e cs_refunds_request(const cs_refunds_t *r, const char *id,
@@ -63,7 +64,6 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
 {
     char               id[CS_REFUNDS_ID_MAX];
     unsigned           google;
-    const char        *transaction;
     cs_status_e        status;
     cs_refunds_t       r;
     cc_store_event_t   event;
@@ -124,21 +124,29 @@ cs_refunds_settle(cs_store_t *store, const cs_conf_t *conf, cc_json_t *json,
 
     if (status == CS_OK) {
         cs_count(CS_COUNT_NOTE_SETTLED, 1);
-
-        /* without an order it is the purchase's token, nothing for a log */
-
-        transaction = google && strcmp(event.transaction_key,
-                                       event.purchase_key) == 0
-                      ? "" : event.transaction_key;
-
-        cs_log(CS_LOG_INFO, cs_msg("notification settled"),
-               cs_text("source", r.source), cs_text("notification", id),
-               cs_text("kind", event.kind),
-               cs_text("transaction", transaction),
-               cs_number("operations", r.operations));
+        cs_refunds_log(&r, id);
     }
 
     return status;
+}
+
+
+/* without an order the key is the purchase's token, and none is in a log */
+
+static void
+cs_refunds_log(const cs_refunds_t *r, const char *id)
+{
+    unsigned                 token;
+    const cc_store_event_t  *event = r->event;
+
+    token = r->source == cs_refunds_sources[1]
+            && strcmp(event->transaction_key, event->purchase_key) == 0;
+
+    cs_log(CS_LOG_INFO, cs_msg("notification settled"),
+           cs_text("source", r->source), cs_text("notification", id),
+           cs_text("kind", event->kind),
+           cs_text("transaction", token ? "" : event->transaction_key),
+           cs_number("operations", r->operations));
 }
 
 
