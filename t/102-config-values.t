@@ -24,7 +24,7 @@ my @refused = (
     ['ack replicas=some'     => '"replicas=N"'],
     ['ack fsync timeout=0'   => '"timeout=TIME"'],
     ['ack enqueued timeout=1s' => '"timeout=TIME"'],
-    ['ack fsync timeout=10s' => 'less than the 10 seconds'],
+    ['ack fsync timeout=10s' => 'less than 10 seconds'],
     ['ack fsync 2s'          => '"timeout=TIME"'],
     ['timeout 10s'           => 'less than the 10 seconds'],
     ['timeout 1h'            => 'less than the 10 seconds'],

@@ -21,6 +21,10 @@ our $hex = hmac_sha256_hex($body, 's3cret');
 our $base64 = encode_base64(hmac_sha256($body, 's3cret'), '');
 our $wrong = hmac_sha256_hex($body, 'S3cret');
 
+# nginx joins header lines of one name from 1.23 on
+my ($release) = `$ENV{TEST_NGINX_BINARY} -v 2>&1` =~ m{nginx/1\.(\d+)};
+our $joined = $release >= 23 ? 200 : 401;
+
 my $redis = start_redis(port => $ENV{TEST_NGINX_REDIS_PORT});
 
 add_block_preprocessor(sub {
@@ -118,7 +122,16 @@ __DATA__
 
 
 
-=== TEST 5: several headers by one value
+=== TEST 5: in two lines they are a list where nginx joins them
+--- more_headers eval
+["X-Signature: $::hex\nX-Signature: $::wrong",
+ "X-Signature: $::wrong\nX-Signature: $::hex"]
+--- error_code eval
+"200 $::joined"
+
+
+
+=== TEST 6: several headers by one value
 --- receiver
 coupon_callback_signature "$http_x_new $http_x_old";
 --- more_headers eval
@@ -128,7 +141,7 @@ coupon_callback_signature "$http_x_new $http_x_old";
 
 
 
-=== TEST 6: base64, with padding or without
+=== TEST 7: base64, with padding or without
 --- receiver
 coupon_callback_signature $http_x_signature encoding=base64;
 --- more_headers eval
@@ -139,7 +152,7 @@ my $bare = $::base64 =~ s/=+$//r;
 
 
 
-=== TEST 7: sha1
+=== TEST 8: sha1
 --- receiver
 coupon_callback_signature $http_x_signature hash=sha1;
 --- more_headers eval
@@ -149,7 +162,7 @@ coupon_callback_signature $http_x_signature hash=sha1;
 
 
 
-=== TEST 8: sha512, in base64
+=== TEST 9: sha512, in base64
 --- receiver
 coupon_callback_signature $http_x_signature encoding=base64 hash=sha512;
 --- more_headers eval
@@ -159,7 +172,7 @@ coupon_callback_signature $http_x_signature encoding=base64 hash=sha512;
 
 
 
-=== TEST 9: sha512, in hex
+=== TEST 10: sha512, in hex
 --- receiver
 coupon_callback_signature $http_x_signature hash=sha512;
 --- more_headers eval
@@ -169,7 +182,7 @@ coupon_callback_signature $http_x_signature hash=sha512;
 
 
 
-=== TEST 10: a prefix must be there, exactly
+=== TEST 11: a prefix must be there, exactly
 --- receiver
 coupon_callback_signature $http_x_signature prefix=sha256=;
 --- more_headers eval
@@ -180,7 +193,7 @@ coupon_callback_signature $http_x_signature prefix=sha256=;
 
 
 
-=== TEST 11: rotation: the old secret, the new one, none of them
+=== TEST 12: rotation: the old secret, the new one, none of them
 --- receiver
 coupon_callback_secret new;
 coupon_callback_secret s3cret;
@@ -190,7 +203,7 @@ coupon_callback_secret s3cret;
 
 
 
-=== TEST 12: a long secret, longer than the block of the hash
+=== TEST 13: a long secret, longer than the block of the hash
 --- receiver eval
 'coupon_callback_secret ' . 'k' x 200 . ';'
 --- more_headers eval
@@ -199,7 +212,7 @@ coupon_callback_secret s3cret;
 
 
 
-=== TEST 13: the body is signed as it is, byte for byte
+=== TEST 14: the body is signed as it is, byte for byte
 --- body eval
 $::body =~ s/\{/{ /r
 --- more_headers eval
@@ -208,7 +221,7 @@ $::body =~ s/\{/{ /r
 
 
 
-=== TEST 14: an unsigned body is not looked at, be it what it may
+=== TEST 15: an unsigned body is not looked at, be it what it may
 --- body eval
 "\0{\"batchId\": not JSON"
 --- more_headers eval
@@ -219,7 +232,7 @@ malformed
 
 
 
-=== TEST 15: an empty body is signed as any other
+=== TEST 16: an empty body is signed as any other
 --- body
 --- more_headers eval
 ["X-Signature: $::hex", "X-Signature: $::hex\nContent-Length: 0",
@@ -229,7 +242,7 @@ malformed
 
 
 
-=== TEST 16: a signed prefix with the time: fresh, or stale
+=== TEST 17: a signed prefix with the time: fresh, or stale
 --- receiver
 # the times are computed when the file is read, so there must be some slack
 coupon_callback_signed_prefix "$http_x_time.";
@@ -240,7 +253,7 @@ coupon_callback_timestamp $http_x_time;
 
 
 
-=== TEST 17: the time in milliseconds
+=== TEST 18: the time in milliseconds
 --- receiver
 coupon_callback_signed_prefix "$http_x_time.";
 coupon_callback_timestamp $http_x_time;
@@ -250,7 +263,7 @@ coupon_callback_timestamp $http_x_time;
 
 
 
-=== TEST 18: another tolerance
+=== TEST 19: another tolerance
 --- receiver
 coupon_callback_signed_prefix "$http_x_time.";
 coupon_callback_timestamp $http_x_time tolerance=1h;
@@ -260,7 +273,7 @@ coupon_callback_timestamp $http_x_time tolerance=1h;
 
 
 
-=== TEST 19: what is no time, well signed
+=== TEST 20: what is no time, well signed
 --- receiver
 coupon_callback_signed_prefix "$http_x_time.";
 coupon_callback_timestamp $http_x_time;
@@ -273,7 +286,7 @@ coupon_callback_timestamp $http_x_time;
 
 
 
-=== TEST 20: the time is missing, or not the one that was signed
+=== TEST 21: the time is missing, or not the one that was signed
 --- receiver
 coupon_callback_signed_prefix "$http_x_time.";
 coupon_callback_timestamp $http_x_time;
@@ -285,7 +298,7 @@ coupon_callback_timestamp $http_x_time;
 
 
 
-=== TEST 21: all parts of a directive are inherited together
+=== TEST 22: all parts of a directive are inherited together
 --- server
 coupon_callback_signature $http_x_signature hash=sha1 encoding=base64 prefix=a=;
 coupon_callback_signed_prefix "$http_x_time.";
@@ -298,7 +311,7 @@ coupon_callback_timestamp $http_x_time tolerance=1h;
 
 
 
-=== TEST 22: ... and replaced together
+=== TEST 23: ... and replaced together
 --- server
 coupon_callback_signature $http_x_other hash=sha1 encoding=base64 prefix=a=;
 coupon_callback_signed_prefix "$http_x_time.";

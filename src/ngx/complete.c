@@ -8,8 +8,7 @@
 #include "ngx_http_coupon.h"
 
 
-#define NGX_HTTP_COUPON_PATIENCE  10000             /* ms the provider waits */
-#define NGX_HTTP_COUPON_BUFFER    (256 * 1024)      /* a full batch */
+#define NGX_HTTP_COUPON_BUFFER  (256 * 1024)        /* a full batch */
 
 
 static char *ngx_http_coupon_check(ngx_conf_t *cf,
@@ -125,13 +124,6 @@ ngx_http_coupon_check(ngx_conf_t *cf, ngx_http_coupon_loc_conf_t *conf)
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"coupon_callback_timeout\" must be more than 0 and"
                            " less than the 10 seconds the provider waits");
-        return NGX_CONF_ERROR;
-    }
-
-    if (conf->ack_timeout >= NGX_HTTP_COUPON_PATIENCE) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "the timeout of \"coupon_callback_ack\" must be less"
-                           " than the 10 seconds the provider waits");
         return NGX_CONF_ERROR;
     }
 

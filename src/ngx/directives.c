@@ -181,9 +181,9 @@ ngx_http_coupon_set_ack(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         n = ngx_parse_time(&text, 0);
     }
 
-    if (n == NGX_ERROR || n == 0) {
+    if (n == NGX_ERROR || n == 0 || n >= NGX_HTTP_COUPON_PATIENCE) {
         return "takes \"timeout=TIME\" after \"fsync\" or \"replicas=N\", "
-               "more than 0";
+               "more than 0 and less than 10 seconds";
     }
 
     lcf->ack_timeout = n;

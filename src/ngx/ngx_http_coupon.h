@@ -31,6 +31,9 @@
 #include "sportapi.h"
 
 
+#define NGX_HTTP_COUPON_PATIENCE  10000      /* ms the provider waits */
+
+
 typedef enum {
     NGX_HTTP_COUPON_ACCEPTED = 0,
     NGX_HTTP_COUPON_DUPLICATE,
