@@ -206,7 +206,9 @@ ngx_http_coupon_create_main_conf(ngx_conf_t *cf)
     if (ngx_array_init(&cmcf->pools, cf->pool, 2,
                        sizeof(ngx_http_coupon_redis_t *)) != NGX_OK
         || ngx_array_init(&cmcf->receivers, cf->pool, 4,
-                          sizeof(ngx_http_coupon_loc_conf_t *)) != NGX_OK)
+                          sizeof(ngx_http_coupon_loc_conf_t *)) != NGX_OK
+        || ngx_array_init(&cmcf->counters, cf->pool, 4,
+                          sizeof(ngx_http_coupon_counters_t *)) != NGX_OK)
     {
         return NULL;
     }

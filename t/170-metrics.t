@@ -71,6 +71,19 @@ sub result
 }
 
 
+# A reload, until the workers of before are gone.
+sub reloaded
+{
+    my (%changed) = @_;
+    my @workers = $nginx->children;
+
+    $nginx->reload(%options, %changed);
+    return wait_for { my @now = $nginx->children;
+                      @now == 2 && !grep { my $pid = $_; grep { $_ == $pid } @now }
+                                   @workers };
+}
+
+
 # --- the page itself
 
 my $answer = get($nginx, '/metrics');
@@ -172,11 +185,7 @@ cmp_ok $sum, '<', time - $begin + 44, '... in seconds';
 # --- over a reload
 
 my %before = scrape();
-my @workers = $nginx->children;
-$nginx->reload(%options);
-ok +(wait_for { my @now = $nginx->children;
-                @now == 2 && !grep { my $pid = $_; grep { $_ == $pid } @now }
-                             @workers }), 'reloaded';
+ok reloaded(), 'reloaded';
 my %after = scrape();
 my @lower = grep { /_total|_count|_bucket|_sum/
                    && ($after{$_} // -1) < $before{$_} } keys %before;
@@ -197,6 +206,25 @@ ok +(wait_for { my $text = get($nginx, '/metrics')->{body};
    'a new location appears';
 is result({ scrape() }, 'accepted'), result(\%later, 'accepted'),
    '... and the others keep what they had';
+is result({ scrape() }, 'accepted', '/idle'), undef,
+   '... and one that is gone is shown no more';
+
+
+# --- over many reloads: no name stays in the way of another
+
+for my $name ('b', 'c', 'd') {
+    my $more = join '', map { "location = /$name$_ { coupon_callback sportapi; }" }
+                        1 .. 252;
+
+    ok reloaded(server => $options{server} . $more),
+       "256 locations, 252 of them are new: $name";
+    is send_one("/${name}1"), 200, '... one takes a callback';
+
+    my %now = scrape();
+    is result(\%now, 'accepted', "/${name}1"), 1, '... counts from 0';
+    is result(\%now, 'accepted'), result(\%later, 'accepted'),
+       '... and the old ones keep what they had';
+}
 
 
 # --- a worker that is killed leaves nothing behind in the gauges

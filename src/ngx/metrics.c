@@ -11,7 +11,14 @@
 static ngx_int_t ngx_http_coupon_metrics_init_zone(ngx_shm_zone_t *zone,
     void *old);
 static ngx_http_coupon_counters_t *ngx_http_coupon_metrics_find(
-    ngx_http_coupon_shared_t *shared, ngx_str_t *server, ngx_str_t *location);
+    ngx_http_coupon_shared_t *shared, ngx_http_coupon_loc_conf_t *conf);
+static ngx_http_coupon_counters_t *ngx_http_coupon_metrics_add(
+    ngx_http_coupon_shared_t *shared, ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_loc_conf_t *conf);
+static ngx_int_t ngx_http_coupon_metrics_use(ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_counters_t *c);
+static ngx_uint_t ngx_http_coupon_metrics_used(
+    ngx_http_coupon_main_conf_t *cmcf, const ngx_http_coupon_counters_t *c);
 
 
 const ngx_http_coupon_bucket_t
@@ -73,14 +80,32 @@ ngx_http_coupon_metrics_init_zone(ngx_shm_zone_t *zone, void *old)
 
     conf = cmcf->receivers.elts;
 
+    /* those that have a place first: what is left then may be taken */
+
     for (i = 0; i < cmcf->receivers.nelts; i++) {
-        conf[i]->counters = ngx_http_coupon_metrics_find(shared,
-                                                         &conf[i]->server,
-                                                         &conf[i]->location);
+        conf[i]->counters = ngx_http_coupon_metrics_find(shared, conf[i]);
+
+        if (ngx_http_coupon_metrics_use(cmcf, conf[i]->counters) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    for (i = 0; i < cmcf->receivers.nelts; i++) {
+
+        if (conf[i]->counters != NULL) {
+            continue;
+        }
+
+        conf[i]->counters = ngx_http_coupon_metrics_add(shared, cmcf, conf[i]);
+
         if (conf[i]->counters == NULL) {
             ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                           "\"coupon_callback\": more than %d receiving "
                           "locations", NGX_HTTP_COUPON_METRICS_RECEIVERS);
+            return NGX_ERROR;
+        }
+
+        if (ngx_http_coupon_metrics_use(cmcf, conf[i]->counters) != NGX_OK) {
             return NGX_ERROR;
         }
     }
@@ -89,45 +114,118 @@ ngx_http_coupon_metrics_init_zone(ngx_shm_zone_t *zone, void *old)
 }
 
 
+/* NULL: no place has these labels */
 static ngx_http_coupon_counters_t *
 ngx_http_coupon_metrics_find(ngx_http_coupon_shared_t *shared,
-    ngx_str_t *server, ngx_str_t *location)
+    ngx_http_coupon_loc_conf_t *conf)
 {
     size_t                       slen, llen;
     ngx_uint_t                   i;
     ngx_http_coupon_counters_t  *c;
 
-    slen = ngx_min(server->len, NGX_HTTP_COUPON_METRICS_LABEL);
-    llen = ngx_min(location->len, NGX_HTTP_COUPON_METRICS_LABEL);
+    slen = ngx_min(conf->server.len, NGX_HTTP_COUPON_METRICS_LABEL);
+    llen = ngx_min(conf->location.len, NGX_HTTP_COUPON_METRICS_LABEL);
 
     for (i = 0; i < shared->nreceivers; i++) {
         c = &shared->receivers[i];
 
         if (c->server_len == slen && c->location_len == llen
-            && ngx_memcmp(c->server, server->data, slen) == 0
-            && ngx_memcmp(c->location, location->data, llen) == 0)
+            && ngx_memcmp(c->server, conf->server.data, slen) == 0
+            && ngx_memcmp(c->location, conf->location.data, llen) == 0)
         {
             return c;
         }
     }
 
-    if (i == NGX_HTTP_COUPON_METRICS_RECEIVERS) {
-        return NULL;
+    return NULL;
+}
+
+
+/*
+ * A new place; where all have been used, one that this configuration has no use
+ * for.  NULL: it needs more than there are.
+ */
+static ngx_http_coupon_counters_t *
+ngx_http_coupon_metrics_add(ngx_http_coupon_shared_t *shared,
+    ngx_http_coupon_main_conf_t *cmcf, ngx_http_coupon_loc_conf_t *conf)
+{
+    ngx_uint_t                   i;
+    ngx_http_coupon_counters_t  *c;
+
+    c = ngx_http_coupon_metrics_find(shared, conf);
+    if (c != NULL) {
+        return c;
+    }
+
+    i = shared->nreceivers;
+
+    if (i < NGX_HTTP_COUPON_METRICS_RECEIVERS) {
+        shared->nreceivers++;
+
+    } else {
+        for (i = 0; i < NGX_HTTP_COUPON_METRICS_RECEIVERS; i++) {
+            if (!ngx_http_coupon_metrics_used(cmcf, &shared->receivers[i])) {
+                break;
+            }
+        }
+
+        if (i == NGX_HTTP_COUPON_METRICS_RECEIVERS) {
+            return NULL;
+        }
     }
 
     c = &shared->receivers[i];
+    ngx_memzero(c, sizeof(ngx_http_coupon_counters_t));
 
-    ngx_memcpy(c->server, server->data, slen);
-    ngx_memcpy(c->location, location->data, llen);
-    c->server_len = slen;
-    c->location_len = llen;
+    c->server_len = ngx_min(conf->server.len, NGX_HTTP_COUPON_METRICS_LABEL);
+    c->location_len = ngx_min(conf->location.len,
+                              NGX_HTTP_COUPON_METRICS_LABEL);
 
-    /* workers of the cycle before may be rendering */
-
-    ngx_memory_barrier();
-    shared->nreceivers = i + 1;
+    ngx_memcpy(c->server, conf->server.data, c->server_len);
+    ngx_memcpy(c->location, conf->location.data, c->location_len);
 
     return c;
+}
+
+
+/* several locations of the same labels share a place */
+static ngx_int_t
+ngx_http_coupon_metrics_use(ngx_http_coupon_main_conf_t *cmcf,
+    ngx_http_coupon_counters_t *c)
+{
+    ngx_http_coupon_counters_t  **used;
+
+    if (c == NULL || ngx_http_coupon_metrics_used(cmcf, c)) {
+        return NGX_OK;
+    }
+
+    used = ngx_array_push(&cmcf->counters);
+    if (used == NULL) {
+        return NGX_ERROR;
+    }
+
+    *used = c;
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_coupon_metrics_used(ngx_http_coupon_main_conf_t *cmcf,
+    const ngx_http_coupon_counters_t *c)
+{
+    ngx_uint_t                    i;
+    ngx_http_coupon_counters_t  **used;
+
+    used = cmcf->counters.elts;
+
+    for (i = 0; i < cmcf->counters.nelts; i++) {
+        if (used[i] == c) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

@@ -79,7 +79,7 @@ typedef struct {
 } ngx_http_coupon_gauges_t;
 
 
-/* all of it; the number of receivers only grows */
+/* all of it; a configuration may use some of the receivers only */
 typedef struct {
     ngx_http_coupon_gauges_t     processes[NGX_HTTP_COUPON_METRICS_PROCESSES];
     ngx_http_coupon_gauges_t     surplus;       /* of processes beyond */

@@ -19,18 +19,18 @@
 
 
 static ngx_buf_t *ngx_http_coupon_metrics_render(
-    ngx_http_coupon_shared_t *shared, ngx_pool_t *pool);
+    ngx_http_coupon_main_conf_t *cmcf, ngx_pool_t *pool);
 static u_char *ngx_http_coupon_metrics_gauges(u_char *p,
     ngx_http_coupon_shared_t *shared);
 static u_char *ngx_http_coupon_metrics_results(u_char *p,
-    ngx_http_coupon_shared_t *shared, ngx_uint_t n);
+    ngx_http_coupon_counters_t **c, ngx_uint_t n);
 static u_char *ngx_http_coupon_metrics_counter(u_char *p,
-    ngx_http_coupon_shared_t *shared, ngx_uint_t n, const char *name,
+    ngx_http_coupon_counters_t **c, ngx_uint_t n, const char *name,
     const char *help, size_t offset);
 static u_char *ngx_http_coupon_metrics_keys(u_char *p,
-    ngx_http_coupon_shared_t *shared, ngx_uint_t n);
+    ngx_http_coupon_counters_t **c, ngx_uint_t n);
 static u_char *ngx_http_coupon_metrics_histogram(u_char *p,
-    ngx_http_coupon_shared_t *shared, ngx_uint_t n, const char *name,
+    ngx_http_coupon_counters_t **c, ngx_uint_t n, const char *name,
     const char *help, size_t offset);
 static u_char *ngx_http_coupon_metrics_head(u_char *p, const char *name,
     const char *type, const char *help);
@@ -77,8 +77,7 @@ ngx_http_coupon_metrics_handler(ngx_http_request_t *r)
         }
     }
 
-    b = ngx_http_coupon_metrics_render(
-                      ngx_http_coupon_metrics_shared(cmcf->zone), r->pool);
+    b = ngx_http_coupon_metrics_render(cmcf, r->pool);
     if (b == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -106,13 +105,15 @@ ngx_http_coupon_metrics_handler(ngx_http_request_t *r)
 
 
 static ngx_buf_t *
-ngx_http_coupon_metrics_render(ngx_http_coupon_shared_t *shared,
+ngx_http_coupon_metrics_render(ngx_http_coupon_main_conf_t *cmcf,
     ngx_pool_t *pool)
 {
-    ngx_buf_t   *b;
-    ngx_uint_t   n;
+    ngx_buf_t                    *b;
+    ngx_uint_t                    n;
+    ngx_http_coupon_counters_t  **c;
 
-    n = shared->nreceivers;
+    n = cmcf->counters.nelts;
+    c = cmcf->counters.elts;
 
     b = ngx_create_temp_buf(pool, NGX_HTTP_COUPON_METRICS_HEAD
                                   + n * NGX_HTTP_COUPON_METRICS_LINES
@@ -121,28 +122,29 @@ ngx_http_coupon_metrics_render(ngx_http_coupon_shared_t *shared,
         return NULL;
     }
 
-    b->last = ngx_http_coupon_metrics_gauges(b->last, shared);
-    b->last = ngx_http_coupon_metrics_results(b->last, shared, n);
+    b->last = ngx_http_coupon_metrics_gauges(b->last,
+                              ngx_http_coupon_metrics_shared(cmcf->zone));
+    b->last = ngx_http_coupon_metrics_results(b->last, c, n);
 
-    b->last = ngx_http_coupon_metrics_counter(b->last, shared, n,
+    b->last = ngx_http_coupon_metrics_counter(b->last, c, n,
                   "body_bytes_total", "Bytes of bodies read.",
                   offsetof(ngx_http_coupon_counters_t, body_bytes));
 
-    b->last = ngx_http_coupon_metrics_counter(b->last, shared, n,
+    b->last = ngx_http_coupon_metrics_counter(b->last, c, n,
                   "coupons_total", "Coupons in accepted callbacks.",
                   offsetof(ngx_http_coupon_counters_t, coupons));
 
-    b->last = ngx_http_coupon_metrics_counter(b->last, shared, n,
+    b->last = ngx_http_coupon_metrics_counter(b->last, c, n,
                   "file_errors_total", "Changed files that cannot be used.",
                   offsetof(ngx_http_coupon_counters_t, file_errors));
 
-    b->last = ngx_http_coupon_metrics_keys(b->last, shared, n);
+    b->last = ngx_http_coupon_metrics_keys(b->last, c, n);
 
-    b->last = ngx_http_coupon_metrics_histogram(b->last, shared, n,
+    b->last = ngx_http_coupon_metrics_histogram(b->last, c, n,
                   "request_seconds", "The whole request.",
                   offsetof(ngx_http_coupon_counters_t, request));
 
-    b->last = ngx_http_coupon_metrics_histogram(b->last, shared, n,
+    b->last = ngx_http_coupon_metrics_histogram(b->last, c, n,
                   "redis_seconds", "The Redis part of a request.",
                   offsetof(ngx_http_coupon_counters_t, redis));
 
@@ -208,22 +210,19 @@ ngx_http_coupon_metrics_gauges(u_char *p, ngx_http_coupon_shared_t *shared)
 
 
 static u_char *
-ngx_http_coupon_metrics_results(u_char *p, ngx_http_coupon_shared_t *shared,
+ngx_http_coupon_metrics_results(u_char *p, ngx_http_coupon_counters_t **c,
     ngx_uint_t n)
 {
-    ngx_uint_t                   i, k;
-    ngx_http_coupon_counters_t  *c;
+    ngx_uint_t  i, k;
 
     p = ngx_http_coupon_metrics_head(p, "requests_total", "counter",
                                      "Callbacks by their result.");
 
     for (i = 0; i < n; i++) {
-        c = &shared->receivers[i];
-
         for (k = 0; k < NGX_HTTP_COUPON_METRICS_RESULTS; k++) {
-            p = ngx_http_coupon_metrics_name(p, c, "requests_total");
+            p = ngx_http_coupon_metrics_name(p, c[i], "requests_total");
             p = ngx_sprintf(p, ",result=\"%s\"} %uA\n",
-                            ngx_http_coupon_result_names[k], c->results[k]);
+                            ngx_http_coupon_result_names[k], c[i]->results[k]);
         }
     }
 
@@ -232,7 +231,7 @@ ngx_http_coupon_metrics_results(u_char *p, ngx_http_coupon_shared_t *shared,
 
 
 static u_char *
-ngx_http_coupon_metrics_counter(u_char *p, ngx_http_coupon_shared_t *shared,
+ngx_http_coupon_metrics_counter(u_char *p, ngx_http_coupon_counters_t **c,
     ngx_uint_t n, const char *name, const char *help, size_t offset)
 {
     ngx_uint_t     i;
@@ -241,9 +240,9 @@ ngx_http_coupon_metrics_counter(u_char *p, ngx_http_coupon_shared_t *shared,
     p = ngx_http_coupon_metrics_head(p, name, "counter", help);
 
     for (i = 0; i < n; i++) {
-        counter = (ngx_atomic_t *) ((u_char *) &shared->receivers[i] + offset);
+        counter = (ngx_atomic_t *) ((u_char *) c[i] + offset);
 
-        p = ngx_http_coupon_metrics_name(p, &shared->receivers[i], name);
+        p = ngx_http_coupon_metrics_name(p, c[i], name);
         p = ngx_sprintf(p, "} %uA\n", *counter);
     }
 
@@ -253,7 +252,7 @@ ngx_http_coupon_metrics_counter(u_char *p, ngx_http_coupon_shared_t *shared,
 
 /* of those who verify with keys that expire */
 static u_char *
-ngx_http_coupon_metrics_keys(u_char *p, ngx_http_coupon_shared_t *shared,
+ngx_http_coupon_metrics_keys(u_char *p, ngx_http_coupon_counters_t **c,
     ngx_uint_t n)
 {
     ngx_uint_t          i;
@@ -263,11 +262,10 @@ ngx_http_coupon_metrics_keys(u_char *p, ngx_http_coupon_shared_t *shared,
                                      "Unix time when the keys expire.");
 
     for (i = 0; i < n; i++) {
-        expire = shared->receivers[i].keys_expire;
+        expire = c[i]->keys_expire;
 
         if (expire != 0) {
-            p = ngx_http_coupon_metrics_name(p, &shared->receivers[i],
-                                             "keys_expire_seconds");
+            p = ngx_http_coupon_metrics_name(p, c[i], "keys_expire_seconds");
             p = ngx_sprintf(p, "} %uA\n", expire);
         }
     }
@@ -276,11 +274,10 @@ ngx_http_coupon_metrics_keys(u_char *p, ngx_http_coupon_shared_t *shared,
                                      "1: the keys have expired, fetch them.");
 
     for (i = 0; i < n; i++) {
-        expire = shared->receivers[i].keys_expire;
+        expire = c[i]->keys_expire;
 
         if (expire != 0) {
-            p = ngx_http_coupon_metrics_name(p, &shared->receivers[i],
-                                             "keys_expired");
+            p = ngx_http_coupon_metrics_name(p, c[i], "keys_expired");
             p = ngx_sprintf(p, "} %d\n",
                             expire <= (ngx_atomic_uint_t) ngx_time());
         }
@@ -291,20 +288,18 @@ ngx_http_coupon_metrics_keys(u_char *p, ngx_http_coupon_shared_t *shared,
 
 
 static u_char *
-ngx_http_coupon_metrics_histogram(u_char *p, ngx_http_coupon_shared_t *shared,
+ngx_http_coupon_metrics_histogram(u_char *p, ngx_http_coupon_counters_t **c,
     ngx_uint_t n, const char *name, const char *help, size_t offset)
 {
     u_char                       suffixed[64];
     ngx_uint_t                   i, k;
     ngx_atomic_uint_t            count, below;
-    ngx_http_coupon_counters_t  *c;
     ngx_http_coupon_histogram_t *h;
 
     p = ngx_http_coupon_metrics_head(p, name, "histogram", help);
 
     for (i = 0; i < n; i++) {
-        c = &shared->receivers[i];
-        h = (ngx_http_coupon_histogram_t *) ((u_char *) c + offset);
+        h = (ngx_http_coupon_histogram_t *) ((u_char *) c[i] + offset);
 
         /* read first: what comes meanwhile must not make a bucket larger */
 
@@ -316,22 +311,22 @@ ngx_http_coupon_metrics_histogram(u_char *p, ngx_http_coupon_shared_t *shared,
         for (k = 0; k < NGX_HTTP_COUPON_METRICS_BUCKETS; k++) {
             below += h->buckets[k];
 
-            p = ngx_http_coupon_metrics_name(p, c, (char *) suffixed);
+            p = ngx_http_coupon_metrics_name(p, c[i], (char *) suffixed);
             p = ngx_sprintf(p, ",le=\"%s\"} %uA\n",
                             ngx_http_coupon_buckets[k].le,
                             ngx_min(below, count));
         }
 
-        p = ngx_http_coupon_metrics_name(p, c, (char *) suffixed);
+        p = ngx_http_coupon_metrics_name(p, c[i], (char *) suffixed);
         p = ngx_sprintf(p, ",le=\"+Inf\"} %uA\n", count);
 
         (void) ngx_sprintf(suffixed, "%s_sum%Z", name);
-        p = ngx_http_coupon_metrics_name(p, c, (char *) suffixed);
+        p = ngx_http_coupon_metrics_name(p, c[i], (char *) suffixed);
         p = ngx_sprintf(p, "} %uA.%06uA\n", h->sum / 1000000,
                         h->sum % 1000000);
 
         (void) ngx_sprintf(suffixed, "%s_count%Z", name);
-        p = ngx_http_coupon_metrics_name(p, c, (char *) suffixed);
+        p = ngx_http_coupon_metrics_name(p, c[i], (char *) suffixed);
         p = ngx_sprintf(p, "} %uA\n", count);
     }
 

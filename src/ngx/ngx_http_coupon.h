@@ -56,6 +56,7 @@ typedef struct ngx_http_coupon_pattern_s  ngx_http_coupon_pattern_t;
 typedef struct {
     ngx_array_t                  pools;      /* ngx_http_coupon_redis_t * */
     ngx_array_t                  receivers;  /* ngx_http_coupon_loc_conf_t * */
+    ngx_array_t                  counters;   /* of these, each once */
     ngx_shm_zone_t              *zone;       /* NULL: nothing to count */
     ngx_http_coupon_gauges_t    *gauges;     /* of this process; NULL: none */
     cc_json_t                   *json;
