@@ -41,10 +41,8 @@ static const char *cc_google_read(cc_store_event_t *out, cc_json_t *json,
     const cJSON *message);
 static const char *cc_google_notification(cc_store_event_t *out,
     cc_json_t *json, cc_str_t text);
-static const char *cc_google_apply(cc_store_event_t *out,
-    const cc_rtdn_t *rtdn);
-static const char *cc_google_voided(cc_store_event_t *out,
-    const cc_rtdn_t *rtdn);
+static void cc_google_apply(cc_store_event_t *out, const cc_rtdn_t *rtdn);
+static void cc_google_voided(cc_store_event_t *out, const cc_rtdn_t *rtdn);
 static void cc_store_copy(char *to, size_t size, cc_str_t text);
 
 
@@ -385,7 +383,7 @@ cc_google_notification(cc_store_event_t *out, cc_json_t *json, cc_str_t text)
 
     if (error == NULL) {
         cc_store_copy(out->package, sizeof(out->package), rtdn.package);
-        error = cc_google_apply(out, &rtdn);
+        cc_google_apply(out, &rtdn);
     }
 
     cc_rtdn_free(&rtdn);
@@ -394,7 +392,7 @@ cc_google_notification(cc_store_event_t *out, cc_json_t *json, cc_str_t text)
 }
 
 
-static const char *
+static void
 cc_google_apply(cc_store_event_t *out, const cc_rtdn_t *rtdn)
 {
     cc_str_t            key;
@@ -443,7 +441,8 @@ cc_google_apply(cc_store_event_t *out, const cc_rtdn_t *rtdn)
         break;
 
     case CC_RTDN_VOIDED:
-        return cc_google_voided(out, rtdn);
+        cc_google_voided(out, rtdn);
+        break;
 
     case CC_RTDN_REVIEW:
         event->request = CC_REQUEST_REVIEW;
@@ -453,20 +452,15 @@ cc_google_apply(cc_store_event_t *out, const cc_rtdn_t *rtdn)
     case CC_RTDN_OTHER:
         break;
     }
-
-    return NULL;
 }
 
 
-/*
- * What becomes of a subscription is told by notifications of its own.  A refund
- * of a kind that is not known here is one all the same: somebody has to see it.
- */
-static const char *
+/* what becomes of a subscription is told by notifications of its own */
+static void
 cc_google_voided(cc_store_event_t *out, const cc_rtdn_t *rtdn)
 {
     if (rtdn->product_type != 1 && rtdn->product_type != 2) {
-        return "a voided purchase of an unknown productType";
+        return;
     }
 
     if (rtdn->type == 1) {
@@ -477,15 +471,9 @@ cc_google_voided(cc_store_event_t *out, const cc_rtdn_t *rtdn)
             out->event.access = CC_ACCESS_REVOKED;
         }
 
-        return NULL;
-    }
-
-    if (rtdn->type == 2) {
+    } else if (rtdn->type == 2) {
         out->event.request = CC_REQUEST_UNITS;
-        return NULL;
     }
-
-    return "a voided purchase of an unknown refundType";
 }
 
 
