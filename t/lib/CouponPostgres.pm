@@ -27,6 +27,9 @@ my $bin = (reverse sort { version($a) <=> version($b) }
            glob '/usr/lib/postgresql/*/bin')[0] // '/usr/bin';
 my $number = 0;
 
+# itself: what PATH has may be Debian's wrapper, which takes longer than a query
+our $psql = "$bin/psql";
+
 
 sub version
 {
@@ -100,7 +103,7 @@ sub sql
     $schema //= $self->{schema} // 'public';
     local $ENV{PGOPTIONS} = "-csearch_path=$schema"
         . ' -cclient_min_messages=warning';
-    open my $rows, '-|', "$bin/psql", '-X', '-q', '-A', '-t', '-F', "\x1f",
+    open my $rows, '-|', $psql, '-X', '-q', '-A', '-t', '-F', "\x1f",
         '-R', "\x1e", '-v', 'ON_ERROR_STOP=1', '-h', $self->{dir},
         '-p', $self->{port}, '-U', 'postgres',
         '-d', $self->{database} // 'postgres', '-c', $query or die "psql: $!";

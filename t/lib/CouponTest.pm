@@ -397,8 +397,8 @@ sub ledger_write
     my ($url) = read_file($config) =~ /^url = ((?:postgresql|sqlite):.+)$/m;
 
     system($url =~ /^sqlite:(.+)/ ? ('sqlite3', '-cmd', '.timeout 60000', $1, $sql)
-               : ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $url,
-                  '-c', $sql)) == 0 or die "failed: $sql";
+               : ($CouponPostgres::psql, '-X', '-q', '-v', 'ON_ERROR_STOP=1',
+                  '-d', $url, '-c', $sql)) == 0 or die "failed: $sql";
 }
 
 
@@ -440,8 +440,8 @@ sub ledger_query
         exec $database
             ? ('sqlite3', '-readonly', '-bail', '-separator', "\x1f",
                '-newline', "\x1e", '-cmd', '.timeout 60000', $database, $query)
-            : ('psql', '-X', '-q', '-A', '-t', '-F', "\x1f", '-R', "\x1e",
-               '-v', 'ON_ERROR_STOP=1', '-d', $url, '-c', $query)
+            : ($CouponPostgres::psql, '-X', '-q', '-A', '-t', '-F', "\x1f",
+               '-R', "\x1e", '-v', 'ON_ERROR_STOP=1', '-d', $url, '-c', $query)
             or POSIX::_exit(127);
     }
 
