@@ -43,8 +43,12 @@ sub taken
 sub orphan
 {
     my ($body) = @_;
-    my ($worker) = $nginx->children;
     my $executed = calls();
+
+    # the one before has left a young worker
+    wait_for { get($nginx, '/metrics')->{body}
+               =~ /^coupon_callback_redis_connections_up 1$/m };
+    my ($worker) = $nginx->children;
 
     $redis->pause;
     my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
