@@ -23,7 +23,7 @@ use constant {
     WORKERS => 3,
 };
 
-my $seconds = $ENV{COUPON_SECONDS} || 60;
+my $seconds = $ENV{COUPON_SECONDS} || 30;
 my $seed = $ENV{COUPON_SEED} // int time;
 my $secret = 'storm';
 my $inbox = '{coupons}:inbox';
