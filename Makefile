@@ -61,17 +61,23 @@ UNIT_BIN      := $(UNIT:t/unit/%.c=$(OUT)/t/%) \
 BENCH_MODULE  := build/bench/ngx_http_bench_module.so
 TRUTH_BIN     := $(TRUTH:t/truth/%.c=$(OUT)/t/truth/%)
 
+UNIT_OBJ      := $(patsubst %.c,$(OUT)/obj/%.o,$(UNIT) $(SETTLE_UNIT) \
+                     $(wildcard t/truth/*.c))
+
 CORE_LIBS     := -lcrypto -lxxhash -lcjson
 SETTLE_LIBS   := -lmicrohttpd -lcurl -lpthread \
                  $(if $(HAVE_TLS),-lhiredis_ssl -lssl) -lhiredis -linih \
                  -lsqlite3 -lpq $(CORE_LIBS)
 SETTLE_CFLAGS  = -I$(shell pg_config --includedir)
 
+# a make of its own, by all processors
+BUILD          = $(MAKE) --no-print-directory -j$(shell nproc)
+
 Q             := $(if $(V),,@)
 say            = @$(if $(V),:,printf '  %-5s %s\n' $1 $2)
 
-.PHONY: all module settle unit deps demo run test test-sanitize lint fuzz bench \
-        bench-apple bench-http bench-settle install clean help
+.PHONY: all module settle unit objects deps demo run test test-sanitize lint \
+        fuzz bench bench-apple bench-http bench-settle install clean help
 
 
 all: module settle
@@ -81,6 +87,9 @@ module: build/$(NAME).so
 settle: $(OUT)/coupon-settle
 
 unit: $(UNIT_BIN) $(TRUTH_BIN)
+
+# all that is C and not nginx's, only compiled
+objects: $(CORE_OBJ) $(PROVIDERS_OBJ) $(SETTLE_OBJ) $(UNIT_OBJ)
 
 
 # --- the daemon and the unit tests: no nginx header in sight ---------------
@@ -178,17 +187,17 @@ deps:
 
 demo:
 	@t/bin/deps.sh build run
-	@$(MAKE) --no-print-directory all
+	@$(BUILD) all
 	@t/bin/demo.sh
 
 run:
 	@t/bin/deps.sh build run
-	@$(MAKE) --no-print-directory all
+	@$(BUILD) all
 	@t/bin/demo.sh --stay
 
 test:
 	@t/bin/deps.sh build run test
-	@$(MAKE) --no-print-directory all unit
+	@$(BUILD) all unit $(addprefix $(OUT)/bench/,scan load prepare)
 	@t/bin/build-tls.sh || echo 'no TLS to Redis: its tests will be skipped'
 	@t/bin/prove.sh
 
@@ -223,7 +232,7 @@ fuzz:
 
 soak:
 	@t/bin/deps.sh build run test fuzz
-	@$(MAKE) --no-print-directory all unit
+	@$(BUILD) all unit
 	@t/bin/soak.sh $(SOAK_SECONDS)
 
 install: all
@@ -251,7 +260,7 @@ help:
 	@echo 'make demo        install, build, and show a callback on its way'
 	@echo 'make run         the servers of the demo, until Ctrl-C'
 	@echo 'make test        install, build, run all tests'
-	@echo 'make test-sanitize  the same under ASan and UBSan, nginx included'
+	@echo 'make test-sanitize  most of them under ASan and UBSan, nginx included'
 	@echo 'make lint        compilers, analysers, layers, style'
 	@echo 'make fuzz        each parser for FUZZ_SECONDS (clang)'
 	@echo 'make soak        storms of SOAK_SECONDS, memory, fuzz, and whether' \

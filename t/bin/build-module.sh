@@ -52,7 +52,7 @@ fi
 
 # nginx's Makefile does not know which of our headers a file includes
 find "$objs/addon" -name '*.o' -delete
-run make -f "$objs/Makefile" modules
+run make -f "$objs/Makefile" -j"$(nproc)" modules
 # a new file, not new bytes in one that a running nginx has mapped
 cp "$objs/$name" "$output.new"
 mv -f "$output.new" "$output"
