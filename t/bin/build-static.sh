@@ -21,7 +21,7 @@ echo 'building nginx with the module linked in'
 (
     cd "$src"
     ./configure --builddir="$target" --prefix="$target" \
-        --add-module="$root" --with-http_ssl_module --with-cc-opt='-O1 -g'
+        --add-module="$root" --with-http_ssl_module --with-cc-opt=-O0
     make -f "$target/Makefile" -j"$(nproc)"
 ) >"$target/log" 2>&1 || { tail -n 30 "$target/log" >&2; exit 1; }
 
