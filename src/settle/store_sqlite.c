@@ -353,14 +353,16 @@ cs_lite_rollback(cs_store_t *store)
 static cs_status_e
 cs_lite_savepoint(cs_store_t *store)
 {
-    return cs_sqlite_script(&((cs_lite_t *) store)->db, "SAVEPOINT batch");
+    return cs_sqlite_run(&((cs_lite_t *) store)->db, CS_LITE_SAVEPOINT, NULL, 0,
+                         NULL, NULL);
 }
 
 
 static cs_status_e
 cs_lite_release(cs_store_t *store)
 {
-    return cs_sqlite_script(&((cs_lite_t *) store)->db, "RELEASE batch");
+    return cs_sqlite_run(&((cs_lite_t *) store)->db, CS_LITE_RELEASE, NULL, 0,
+                         NULL, NULL);
 }
 
 

@@ -24,7 +24,9 @@ typedef struct {
 } cs_lite_t;
 
 enum {
-    CS_LITE_BATCH_ADD = 0,
+    CS_LITE_SAVEPOINT = 0,
+    CS_LITE_RELEASE,
+    CS_LITE_BATCH_ADD,
     CS_LITE_BATCH_SAME,
     CS_LITE_COUPON,
     CS_LITE_DOUBTS,

@@ -17,6 +17,12 @@
 
 const char *const  cs_lite_sql[CS_LITE_COUNT] = {
 
+    [CS_LITE_SAVEPOINT] =
+        "SAVEPOINT batch",
+
+    [CS_LITE_RELEASE] =
+        "RELEASE batch",
+
     [CS_LITE_BATCH_ADD] =
         "INSERT INTO coupon_callback_batches"
         " (batch_id, received_at, coupon_count, digest)"
