@@ -11,12 +11,14 @@ use Time::HiRes 'time';
 
 my $redis = start_redis();
 my $dead = free_port();
+my $long = '/' . "\xc3\xa9" x 70;
 my %options = (workers => 2, server => <<"END");
     server_name first.example second.example;
     coupon_callback_redis 127.0.0.1:$redis->{port} connections=3;
     coupon_callback_secret s3cret;
     location = /cb { coupon_callback sportapi; }
     location = /idle { coupon_callback sportapi; }
+    location = $long { coupon_callback sportapi; }
     location = "/a\\"b\\\\c" { coupon_callback sportapi; }
     location = /dead {
         coupon_callback sportapi;
@@ -104,6 +106,8 @@ for my $result (qw(accepted duplicate conflict unsigned malformed unavailable
     is result(\%sample, $result, $_), 0, "$result in $_ begins at 0"
         for '/cb', '/idle', '/a\"b\\\\c';
 }
+is result(\%sample, 'accepted', substr $long, 0, 127), 0,
+   'a label that is too long ends with a whole character';
 
 
 # --- counted, whichever worker it was
@@ -214,10 +218,10 @@ is result({ scrape() }, 'accepted', '/idle'), undef,
 
 for my $name ('b', 'c', 'd') {
     my $more = join '', map { "location = /$name$_ { coupon_callback sportapi; }" }
-                        1 .. 252;
+                        1 .. 251;
 
     ok reloaded(server => $options{server} . $more),
-       "256 locations, 252 of them are new: $name";
+       "256 locations, 251 of them are new: $name";
     is send_one("/${name}1"), 200, '... one takes a callback';
 
     my %now = scrape();

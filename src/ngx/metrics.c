@@ -15,6 +15,7 @@ static ngx_http_coupon_counters_t *ngx_http_coupon_metrics_find(
 static ngx_http_coupon_counters_t *ngx_http_coupon_metrics_add(
     ngx_http_coupon_shared_t *shared, ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_loc_conf_t *conf);
+static size_t ngx_http_coupon_metrics_label(const ngx_str_t *text);
 static ngx_int_t ngx_http_coupon_metrics_use(ngx_http_coupon_main_conf_t *cmcf,
     ngx_http_coupon_counters_t *c);
 static ngx_uint_t ngx_http_coupon_metrics_used(
@@ -123,8 +124,8 @@ ngx_http_coupon_metrics_find(ngx_http_coupon_shared_t *shared,
     ngx_uint_t                   i;
     ngx_http_coupon_counters_t  *c;
 
-    slen = ngx_min(conf->server.len, NGX_HTTP_COUPON_METRICS_LABEL);
-    llen = ngx_min(conf->location.len, NGX_HTTP_COUPON_METRICS_LABEL);
+    slen = ngx_http_coupon_metrics_label(&conf->server);
+    llen = ngx_http_coupon_metrics_label(&conf->location);
 
     for (i = 0; i < shared->nreceivers; i++) {
         c = &shared->receivers[i];
@@ -177,14 +178,29 @@ ngx_http_coupon_metrics_add(ngx_http_coupon_shared_t *shared,
     c = &shared->receivers[i];
     ngx_memzero(c, sizeof(ngx_http_coupon_counters_t));
 
-    c->server_len = ngx_min(conf->server.len, NGX_HTTP_COUPON_METRICS_LABEL);
-    c->location_len = ngx_min(conf->location.len,
-                              NGX_HTTP_COUPON_METRICS_LABEL);
+    c->server_len = ngx_http_coupon_metrics_label(&conf->server);
+    c->location_len = ngx_http_coupon_metrics_label(&conf->location);
 
     ngx_memcpy(c->server, conf->server.data, c->server_len);
     ngx_memcpy(c->location, conf->location.data, c->location_len);
 
     return c;
+}
+
+
+/* the bytes that fit; half a character would cost Prometheus the whole page */
+static size_t
+ngx_http_coupon_metrics_label(const ngx_str_t *text)
+{
+    size_t  len;
+
+    len = ngx_min(text->len, NGX_HTTP_COUPON_METRICS_LABEL);
+
+    while (len > 0 && len < text->len && (text->data[len] & 0xc0) == 0x80) {
+        len--;
+    }
+
+    return len;
 }
 
 

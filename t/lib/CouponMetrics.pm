@@ -23,7 +23,8 @@ sub metrics_parse
     my $family = '';
 
     push @wrong, 'no newline at the end' unless $text =~ /\n\z/;
-    push @wrong, 'not in ASCII' if $text =~ /[^\n -~]/;
+    push @wrong, 'no text in UTF-8'
+        if $text =~ /[^\n -~\x80-\xff]/ || !utf8::decode(my $copy = $text);
 
     for my $line (split /\n/, $text, -1) {
         next if $line eq '';
