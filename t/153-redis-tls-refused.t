@@ -97,4 +97,4 @@ __DATA__
 
 === TEST 11: a name that stands for many
 --- options: name=.example.com
---- says: the server's name: is no name of a host
+--- says: the server's name: no host has it

@@ -138,7 +138,7 @@ cc_tls_name(cc_tls_t *tls, const char *name)
     /* to OpenSSL, a dot in front stands for every name that ends so */
 
     if (name[0] == '\0' || name[0] == '.') {
-        return "is no name of a host";
+        return "no host has it";
     }
 
     param = SSL_CTX_get0_param(tls->ctx);

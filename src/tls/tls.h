@@ -35,7 +35,7 @@ void cc_tls_destroy(cc_tls_t *tls);
 /*
  * Begins TLS on a connection that has just been made, or, if it does not block,
  * is being made: then the handshake goes on by itself, and nothing is sent in
- * clear.  tls must outlive no connection.  Returns -1 and the reason in c->err
+ * clear.  The connection may outlive tls.  Returns -1 and the reason in c->err
  * and c->errstr; then nothing may be done with c but to free it.
  */
 CC_MUST_USE int cc_tls_start(cc_tls_t *tls, redisContext *c);
