@@ -167,10 +167,11 @@ cc_tls_name(cc_tls_t *tls, const char *name)
 static int
 cc_tls_no_password(char *buf, int size, int writing, void *data)
 {
-    (void) buf;
     (void) size;
     (void) writing;
     (void) data;
+
+    buf[0] = '\0';
 
     return -1;
 }
