@@ -15,7 +15,7 @@ certificate('redis', san => 'DNS:localhost,DNS:redis.example.com');
 certificate('address', san => 'IP:127.0.0.1');
 certificate('wild', san => 'DNS:*.example.com');
 certificate('plain');
-certificate('expired', san => 'IP:127.0.0.1', days => -1);
+certificate('expired', san => 'IP:127.0.0.1', end => '20200102000000Z');
 certificate('other', san => 'IP:127.0.0.1', ca => 'stranger');
 certificate('client');
 certificate('foreign-client', ca => 'stranger');

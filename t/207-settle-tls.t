@@ -16,7 +16,7 @@ my $inbox = '{coupons}:inbox';
 my $dir = pki();
 certificate('redis', san => 'DNS:localhost,DNS:redis.example.com');
 certificate('address', san => 'IP:127.0.0.1');
-certificate('expired', san => 'IP:127.0.0.1', days => -1);
+certificate('expired', san => 'IP:127.0.0.1', end => '20200102000000Z');
 certificate('client');
 certificate('foreign', ca => 'stranger');
 openssl('pkey -in client.key -aes256 -passout pass:hush -out locked.key');

@@ -70,23 +70,38 @@ sub openssl
 
 # Makes NAME.pem and NAME.key by an authority, which is made when it is first
 # named.  Options: ca => its name (ca), san => 'DNS:...,IP:...',
-# days => 2, or a negative number: that is when it ended.
-# Returns the path of NAME.pem.
+# end => '20991231235959Z'.  Returns the path of NAME.pem.
 sub certificate
 {
     my ($name, %options) = @_;
     my $ca = $options{ca} // 'ca';
     my $key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
-    my $days = $options{days} // 2;
+    my $end = $options{end} // '20991231235959Z';
 
-    openssl("req -x509 $key -keyout $ca.key -out $ca.pem -days 30"
-            . " -subj '/CN=authority $ca'") unless $authority{$ca}++;
+    if (!$authority{$ca}++) {
+        openssl("req -x509 $key -keyout $ca.key -out $ca.pem -days 30"
+                . " -subj '/CN=authority $ca'");
+        CouponTest::write_file(pki() . "/$ca.index", '');
+        CouponTest::write_file(pki() . "/$ca.conf", <<"END");
+[ca]
+default_ca = this
+[this]
+database = $ca.index
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = names
+[names]
+commonName = supplied
+END
+    }
 
     CouponTest::write_file(pki() . "/$name.ext", $options{san}
         ? "subjectAltName = $options{san}\n" : "keyUsage = digitalSignature\n");
     openssl("req $key -keyout $name.key -out $name.csr -subj '/CN=$name'");
-    openssl("x509 -req -in $name.csr -CA $ca.pem -CAkey $ca.key -CAcreateserial"
-            . " -extfile $name.ext -days $days -out $name.pem");
+    openssl("ca -batch -notext -config $ca.conf -cert $ca.pem -keyfile $ca.key"
+            . " -in $name.csr -extfile $name.ext -startdate 20200101000000Z"
+            . " -enddate $end -out $name.pem");
     return pki() . "/$name.pem";
 }
 
