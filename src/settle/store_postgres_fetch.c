@@ -35,7 +35,11 @@ cs_post_expect(cs_store_t *store, const cs_expected_t *expected)
                             cs_str_of(""));
     }
 
-    /* in order, they are only appended to what was fetched */
+    /*
+     * In order: the lock takes the rows in that of the array, and who took them
+     * in another could wait for somebody who waits for him.  Besides, they are
+     * only appended to what was fetched.
+     */
 
     codes = cs_alloc(expected->ncodes * sizeof(cc_str_t));
 

@@ -62,6 +62,8 @@ const char *const  cs_post_sql[CS_POST_COUNT] = {
         "SELECT batch_id, digest FROM coupon_callback_batches"
         " WHERE batch_id = u.name LIMIT 1) AS b",
 
+    /* the array is in the order of the codes: see cs_post_expect() */
+
     [CS_POST_LOCK] =
         "SELECT c.*" CS_POST_EACH
         "SELECT coupon_code FROM coupons WHERE coupon_code = u.name LIMIT 1"
