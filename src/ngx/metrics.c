@@ -144,7 +144,8 @@ ngx_http_coupon_metrics_find(ngx_http_coupon_shared_t *shared,
 
 /*
  * A new place; where all have been used, one that this configuration has no use
- * for.  NULL: it needs more than there are.
+ * for: until they are gone, workers of the one before may count in it.  NULL:
+ * it needs more than there are.
  */
 static ngx_http_coupon_counters_t *
 ngx_http_coupon_metrics_add(ngx_http_coupon_shared_t *shared,
